@@ -395,7 +395,8 @@ func (ctx *RequestCtx) setStreaming(x deadliner) {
 
 // AfterFunc calls f in its own goroutine when the Done channel is closed. The returned function
 // stop cancels that, and reports whether it has prevented the call. f is not called after the
-// handler has returned, or, if the response is a stream, after that was sent.
+// handler has returned; if the response is a stream, after that was sent; or after its
+// HijackHandler has returned.
 //
 // Package context uses AfterFunc for contexts derived from ctx. So they need no goroutine, and
 // do not use ctx after it belongs to another request.
@@ -520,12 +521,16 @@ func (ctx *RequestCtx) OnShutdown(f func(context.Context)) (stop func() bool) {
 // endShutdownFuncs ends the functions given to OnShutdown, since the request ends.
 func (ctx *RequestCtx) endShutdownFuncs() { ctx.takeShutdownFuncs().End() }
 
-// takeShutdownFuncs removes the functions given to OnShutdown from the context.
+// takeShutdownFuncs removes the functions given to OnShutdown from the context, and from the
+// contexts lent from it.
 func (ctx *RequestCtx) takeShutdownFuncs() *watch.Func {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
 	r := ctx.onShutdown
 	ctx.onShutdown = nil
+	for run := range ctx.runs() {
+		r = run.ctx.takeShutdownFuncs().After(r)
+	}
 	return r
 }
 

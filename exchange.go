@@ -350,7 +350,11 @@ func (x *exchange) reclaimCtx(ok bool) ending {
 	ctx.endExchanges()
 	if w := ctx.watch.Load(); w != nil && !streams {
 		// the producer of a body stream still needs the watch
-		x.endWatch(w, end != endedWell)
+		if end == endedWell && ctx.hijack != nil {
+			x.t.unwatchPeer() // for a HijackHandler the watch only reports a shutdown
+		} else {
+			x.endWatch(w, end != endedWell)
+		}
 	}
 	return end
 }
@@ -368,6 +372,7 @@ func (x *exchange) replaceCtx() {
 		x.ctx.receivedAt = left.receivedAt
 	}
 	x.ctx.setTimeoutResponse(left.takeTimeoutResponse())
+	x.ctx.adoptShutdownFuncs(left.takeShutdownFuncs())
 	x.t.ctxReplaced()
 }
 

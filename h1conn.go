@@ -268,7 +268,7 @@ func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
 // release releases everything that an idle connection does not need.
 func (h *h1Conn) release() {
 	h.endCachingCtx()
-	h.x.releaseBodyMemory()
+	h.x.endBodyMemory()
 	if ctx := h.x.ctx; ctx != nil {
 		if w := ctx.watch.Load(); w != nil {
 			// the response, a stream, was cut off

@@ -362,3 +362,49 @@ func TestContentIsReadInLargerParts(t *testing.T) {
 		t.Errorf("a goroutine waits with %d bytes", size)
 	}
 }
+
+// write writes the output of the connection.
+func (h *h1Conn) write() {
+	head, tail, _ := h.Output()
+	h.Written(int64(len(head)+len(tail)), nil)
+}
+
+// A connection that ends after a small response is closed at once, although an earlier response
+// was a large one.
+func TestLargeResponseBeforeTheLastOne(t *testing.T) {
+	x := driven(t, &Server{Handler: func(ctx *RequestCtx) {
+		if string(ctx.Path()) == "/large" {
+			ctx.SetBody(make([]byte, 2*copyLimit))
+		}
+	}}, true)
+	x.give(servertest.Get("/large"))
+	expectAction(t, x, engine.Flush)
+	x.write()
+	x.give("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	expectAction(t, x, engine.Flush)
+	x.write()
+	expectAction(t, x, engine.Close)
+}
+
+// The body of a late handler is counted as long as it has the body, also if the client does not
+// get the other response.
+func TestBodyOfALateHandlerIsCountedAfterAFailedWrite(t *testing.T) {
+	goOn := make(chan struct{})
+	defer close(goOn)
+	late := TimeoutHandler(func(*RequestCtx) { <-goOn }, servertest.Short, strings.Repeat("late", copyLimit))
+	x := driven(t, &Server{Handler: late}, false)
+	x.give(servertest.Post("/", strings.Repeat("x", 8*uncountedBody)))
+	next := x.Step()
+	for next == engine.Read {
+		next = x.Step()
+	}
+	if next != engine.Flush {
+		t.Fatalf("the step is %d", next)
+	}
+	s := x.s
+	x.Written(0, net.ErrClosed)
+	_, _ = (*host)(s).ReleaseProtocol(x, false)
+	if s.bodies.Used() == 0 {
+		t.Error("the body is not counted")
+	}
+}

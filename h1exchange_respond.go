@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/watch"
 )
@@ -284,7 +285,9 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 // unchecked, so the server must not take them for requests.
 func (x *h1Exchange) opensTunnel() (tunnel, connected bool) {
 	connected = x.ctx.Response.StatusCode()/100 == 2
-	return connected && (x.ctx.hijack != nil || x.ctx.Request.Header.head.Target()[0] != '/'), connected
+	h := &x.ctx.Request.Header.head
+	// a context that has replaced another one has no target
+	return connected && (x.ctx.hijack != nil || !h.Is(header.WasRead) || h.Target()[0] != '/'), connected
 }
 
 // encode decides how the response is framed. If closing is set the connection ends after it.
@@ -492,12 +495,17 @@ func (x *h1Exchange) abort(err error) {
 // still arrive before the peer has a large response.
 func (x *h1Exchange) endRequest() {
 	ctx := x.ctx
-	if w := ctx.watch.Load(); w != nil {
+	isHijacked := ctx.hijack != nil && !ctx.hijackDropped
+	if w := ctx.watch.Load(); w != nil && isHijacked {
+		x.unwatchPeer() // endHijacked ends the watch
+	} else if w != nil {
 		x.endWatch(w, ctx.lendsBody())
 	}
 	large := x.delivery.size > largeResponse
 	if x.s.set.reports {
 		x.sent()
+	} else if large {
+		x.delivery.size = 0 // the next response may be a small one
 	}
 	if ctx.Request.source != nil && !ctx.hijackImmediately {
 		x.drainAfterResponse()
@@ -510,7 +518,7 @@ func (x *h1Exchange) endRequest() {
 		x.endPace()
 	}
 	switch {
-	case ctx.hijack != nil && !ctx.hijackDropped:
+	case isHijacked:
 		x.h.phases.EndReading()
 		x.h.phases.SetLife(http1.LifeHijacked)
 		return
@@ -631,7 +639,11 @@ func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 // not reused if the handler did not return or the Done channel was closed.
 func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
 	defer s.catchPanic("a user value")
-	if w := ctx.watch.Load(); !returned || w != nil && !w.Finished() {
+	w := ctx.watch.Load()
+	if w != nil {
+		s.watches.Finish(w)
+	}
+	if !returned || w != nil && !w.Finished() {
 		ctx.discard()
 		return
 	}

@@ -379,3 +379,18 @@ func TestConnThatIsKeptIsNoOtherConnection(t *testing.T) {
 		}
 	})
 }
+
+// A 2xx response to CONNECT has neither content nor framing, also if a TimeoutError method has made
+// it.
+func TestTimeoutResponseToConnectHasNoContent(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		c := start(&Server{Handler: func(ctx *RequestCtx) { ctx.TimeoutErrorWithCode("late", 200) }}).Dial()
+		c.Send("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n")
+		all, err := io.ReadAll(c.R)
+		servertest.Must(t, err)
+		if got := string(all); strings.Contains(got, "Content-Length") || !strings.HasSuffix(got, "\r\n\r\n") {
+			t.Errorf("got %q", got)
+		}
+	})
+}

@@ -68,8 +68,8 @@ var errH2Hijack = errors.New("fasthttp: HTTP/2 has no connection for a handler t
 // respond implements streamTransport. If over is false, the engine still sends content, or the
 // application has taken over the stream.
 func (x *h2Exchange) respond() (over bool) {
-	if x.method == http1.MethodConnect && x.connects() && x.openTunnel() {
-		return false
+	if x.method == http1.MethodConnect && x.connects() {
+		return !x.openTunnel()
 	}
 	resp := &x.ctx.Response
 	e, last := x.prepare(&h2Traits)

@@ -615,8 +615,8 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	defer s.h2.trimWorkers()
-	s.onStop.Announce(ctx)
-	defer s.onStop.End(ctx)
+	number := s.onStop.Announce(ctx)
+	defer s.onStop.End(number)
 	err := s.conns.Shutdown(ctx, func() {
 		s.watches.CancelAll()
 		s.h2.shutdown()

@@ -493,6 +493,7 @@ func (ctx *RequestCtx) abandonRun(run *timedRun) {
 	if ctx.c != nil && ctx.c.NC != nil {
 		ctx.c.RecordEscape()
 	}
+	ctx.adoptShutdownFuncs(run.ctx.takeShutdownFuncs()) // the handler may run on after the request
 	ctx.Request.detachShared()
 	response := run.ctx.takeTimeoutResponse()
 	ctx.Response.overwriteWith(response.Response)

@@ -148,3 +148,37 @@ func TestNothingWaitsForALentContextWithoutServer(t *testing.T) {
 		}, servertest.Never, "late")(ctx)
 	})
 }
+
+// The functions given to OnShutdown end with the request, also if its handler still has the
+// context: a server that never shuts down would keep them all.
+func TestFunctionsForAShutdownEndWithARequestThatIsLate(t *testing.T) {
+	t.Parallel()
+	goOn := make(chan struct{})
+	defer close(goOn)
+	add := func(ctx *RequestCtx) { ctx.OnShutdown(func(context.Context) {}) }
+	leave := func(ctx *RequestCtx) { add(ctx); ctx.TimeoutError("late") }
+	stay := func(ctx *RequestCtx) { add(ctx); <-goOn }
+	for name, handler := range map[string]RequestHandler{
+		"TimeoutError":                leave,
+		"TimeoutError within":         TimeoutHandler(leave, servertest.Never, "late"),
+		"a late handler":              TimeoutHandler(stay, servertest.Short, "late"),
+		"a handler within a late one": TimeoutHandler(TimeoutHandler(stay, servertest.Never, "later"), servertest.Short, "late"),
+	} {
+		forEachEngine(t, func(t *testing.T, start starter) {
+			r := start(withHTTP2(&Server{Handler: handler}))
+			ended := func(protocol string) {
+				t.Helper()
+				servertest.Eventually(t, protocol+": no function after "+name, func() bool { return r.S.onStop.Len() == 0 })
+			}
+			c := r.Dial()
+			c.Get("/")
+			c.Expect(408, "late")
+			ended("HTTP/1")
+			client, base := h2Client(t, r)
+			resp, err := client.Get(base + "/")
+			servertest.Must(t, err)
+			servertest.Must(t, resp.Body.Close())
+			ended("HTTP/2")
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -361,4 +362,54 @@ func testWatchingTLSLosesNoBytes(t *testing.T, e servertest.Engine, version uint
 		t.Errorf("%d bytes a record: the hijacked connection has %q, %v", size, echoed, err)
 	}
 	_ = nc.Close()
+}
+
+// For a HijackHandler, too, a shutdown closes the channel of Done: whether the request was watched
+// does not matter.
+func TestWatchedContextOfAHijackedConnectionEndsWithShutdown(t *testing.T) {
+	for _, watches := range []bool{false, true} {
+		t.Run(fmt.Sprint("watched ", watches), func(t *testing.T) { testHijackedContextEnds(t, watches) })
+	}
+}
+
+func testHijackedContextEnds(t *testing.T, watches bool) {
+	told := make(chan error, 8)
+	newServer := func() *fasthttp.Server {
+		return &fasthttp.Server{HTTP2: fasthttp.HTTP2Config{ExtendedConnect: true}, Handler: func(ctx *fasthttp.RequestCtx) {
+			if watches {
+				ctx.WatchDisconnect()
+			}
+			derived, cancel := context.WithCancel(ctx)
+			ctx.Hijack(func(c net.Conn) {
+				defer cancel()
+				_, _ = io.WriteString(c, "begun\n")
+				servertest.Receive(t, "the end of the context", ctx.Done())
+				servertest.Receive(t, "the end of the derived one", derived.Done())
+				told <- ctx.Err()
+			})
+		}}
+	}
+	check := func(t *testing.T, s *testServer) {
+		t.Helper()
+		done := shutDown(s, t.Context())
+		if err := servertest.Receive(t, "the HijackHandler", told); err != context.Canceled {
+			t.Errorf("Err is %v", err)
+		}
+		servertest.Must(t, servertest.Receive(t, "the end of Shutdown", done))
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := start(newServer())
+		c := s.Dial()
+		c.Get("/")
+		c.Expect(200, "")
+		c.ExpectLine("begun\n")
+		check(t, s)
+	})
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		s := start(newServer())
+		nc := s.openTunnel(t, s.tunnelClient(t), "any")
+		_, err := io.ReadFull(nc, make([]byte, len("begun\n")))
+		servertest.Must(t, err)
+		check(t, s.testServer)
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -349,4 +350,32 @@ func TestHTTP2ClientAsksForPermission(t *testing.T) {
 	resp := call.is(200, "")
 	_ = resp.CloseBodyStream()
 	c.Until("the end", func() bool { return r.Ended })
+}
+
+// The response of a tunnel whose stream the client has reset is finished once.
+func TestHTTP2TunnelsThatAreResetBeforeTheyOpen(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		entered, sent := make(chan struct{}, 1), make(chan error, 2)
+		var finished atomic.Int32
+		s := start(&fasthttp.Server{
+			ResponseReady: func(*fasthttp.RequestCtx) { finished.Add(1) },
+			ResponseSent:  func(_ *fasthttp.RequestCtx, how fasthttp.SentResponse) { sent <- how.Err },
+			Handler: func(ctx *fasthttp.RequestCtx) {
+				ctx.WatchDisconnect()
+				entered <- struct{}{}
+				<-ctx.Done()
+				ctx.Hijack(func(net.Conn) { t.Error("a tunnel was opened") })
+			},
+		})
+		c := servertest.GreetH2(s.testServer)
+		c.SendFields(1, false, ":method", "CONNECT", ":authority", "b:443")
+		servertest.Receive(t, "the request", entered)
+		c.Reset(1, http2.ErrCodeCancel).Flush()
+		if err := servertest.Receive(t, "the report", sent); err == nil {
+			t.Error("the response is reported as sent")
+		}
+		if n := finished.Load(); n != 1 {
+			t.Errorf("ResponseReady was called %d times", n)
+		}
+	})
 }

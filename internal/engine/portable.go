@@ -343,6 +343,17 @@ func newPeerWatcher() *peerWatcher {
 func (r *peerWatcher) watch() {
 	defer func() { r.ended <- struct{}{} }()
 	n, err := netio.Some(r.nc, r.first[:])
+	for netio.IsTimeout(err) && !r.stopped.Load() {
+		// the deadline of a handler is no end of the connection
+		if r.nc.SetReadDeadline(time.Time{}) != nil {
+			break
+		}
+		if r.stopped.Load() {
+			// Unwatch may have set its deadline before this one
+			return
+		}
+		n, err = netio.Some(r.nc, r.first[:])
+	}
 	r.read = n > 0
 	if err != nil && !r.stopped.Load() {
 		r.w.PeerGone(err == io.EOF)
@@ -359,7 +370,7 @@ func (e *portable) Watch(w Watcher, mayRead bool) {
 		e.watcher = newPeerWatcher()
 	}
 	r := e.watcher
-	r.nc, r.w, r.on = e.nc, w, true
+	r.nc, r.w, r.on, r.read = e.nc, w, true, false
 	r.stopped.Store(false)
 	go r.run()
 }

@@ -36,6 +36,7 @@ type Funcs struct {
 	running int             // functions that have not returned
 	ended   chan struct{}   // closed when running becomes 0, if a shutdown waits for that
 	ctx     context.Context // of the shutdown that began last, or nil
+	begun   uint64          // the number of that shutdown
 }
 
 // Add lists a function for the request whose function before is, or nil, on the connection id. If
@@ -158,11 +159,13 @@ func (s *Funcs) returned() {
 }
 
 // Announce records the context of a shutdown about to begin: once the channel of the service is
-// closed, Add calls functions with it.
-func (s *Funcs) Announce(ctx context.Context) {
+// closed, Add calls functions with it. It returns the number of the shutdown, for End.
+func (s *Funcs) Announce(ctx context.Context) (number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.begun++
 	s.ctx = ctx
+	return s.begun
 }
 
 // Begin calls all functions. Functions that are added later are called by Add.
@@ -205,11 +208,24 @@ func (s *Funcs) Wait(ctx context.Context) error {
 	}
 }
 
-// End forgets the context of a shutdown about to return.
-func (s *Funcs) End(ctx context.Context) {
+// End forgets the context of a shutdown about to return, unless another one has begun since.
+func (s *Funcs) End(number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx == ctx {
+	if s.begun == number {
 		s.ctx = nil
 	}
+}
+
+// Len returns the number of functions that a shutdown would call.
+func (s *Funcs) Len() (n int) {
+	for i := range s.shards {
+		shard := &s.shards[i]
+		shard.mu.Lock()
+		for r := shard.first; r != nil; r = r.after {
+			n++
+		}
+		shard.mu.Unlock()
+	}
+	return n
 }

@@ -28,6 +28,9 @@ func TestShutdownCallsTheFunctionsOfRequests(t *testing.T) {
 		add("of the same shard", 1+numShards, nil)
 		ended := add("ended, second", 2, add("ended", 2, nil))
 		removed := add("removed", 3, nil)
+		if n := funcs.Len(); n != 5 {
+			t.Errorf("there are %d functions", n)
+		}
 		ended.End()
 		if !removed.Remove() || removed.Remove() {
 			t.Error("a function is not removed exactly once")
@@ -36,7 +39,7 @@ func TestShutdownCallsTheFunctionsOfRequests(t *testing.T) {
 			t.Error("the lists of two requests are not joined")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		funcs.Announce(ctx)
+		number := funcs.Announce(oddContext{ctx, nil})
 		close(stopped)
 		funcs.Begin()
 		add("late", 1, nil)
@@ -58,6 +61,18 @@ func TestShutdownCallsTheFunctionsOfRequests(t *testing.T) {
 		if len(calls) != 3 || calls["one"] || calls["of the same shard"] || calls["late"] {
 			t.Errorf("%v were called, with true if the shutdown was still going on", calls)
 		}
-		funcs.End(ctx)
+		next := funcs.Announce(t.Context())
+		if funcs.End(number); funcs.ctx == nil {
+			t.Error("the end of a shutdown has removed the context of the next one")
+		}
+		if funcs.End(next); funcs.ctx != nil {
+			t.Error("the context of a shutdown that has ended is kept")
+		}
 	})
+}
+
+// oddContext is a context whose values cannot be compared.
+type oddContext struct {
+	context.Context
+	_ []int
 }
