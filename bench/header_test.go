@@ -77,50 +77,28 @@ func requestHeader(b *testing.B) *fasthttp.RequestHeader {
 	return header
 }
 
-func BenchmarkHeaderPeekKnown(b *testing.B) {
-	header := requestHeader(b)
-	loop(b, func() bool {
-		return len(header.Peek("Host")) == len(uriHost)
-	})
-}
-
-// BenchmarkHeaderPeekLower reads fields by names that are not in their normalised
-// form.
-func BenchmarkHeaderPeekLower(b *testing.B) {
-	header := requestHeader(b)
-	loop(b, func() bool {
-		return len(header.Peek("host"))+len(header.Peek("x-request-id")) == len(uriHost+"7f3a1c")
-	})
-}
-
-func BenchmarkHeaderPeekMissing(b *testing.B) {
-	header := requestHeader(b)
-	loop(b, func() bool {
-		return header.Peek("X-Trace-Id") == nil
-	})
-}
-
-func BenchmarkHeaderPeekCookie(b *testing.B) {
-	header := requestHeader(b)
-	loop(b, func() bool {
-		return len(header.Cookie("lang")) == len("en")
-	})
-}
-
-func BenchmarkHeaderPeekUnknown(b *testing.B) {
-	header := requestHeader(b)
-	loop(b, func() bool {
-		return len(header.Peek("X-Request-Id")) == len("7f3a1c")
-	})
-}
-
-// BenchmarkHeaderSet replaces the values of one well-known field and of another one.
-func BenchmarkHeaderSet(b *testing.B) {
-	header := requestHeader(b)
-	loop(b, func() bool {
-		header.Set("User-Agent", "curl/8.14.1")
-		header.Set("X-Request-Id", "0badcafe")
-		return len(header.UserAgent()) == len("curl/8.14.1")
+// headerRows are calls on such a header.
+func headerRows() []row {
+	return looped(requestHeader, []work[*fasthttp.RequestHeader]{
+		{"HeaderPeekKnown", func(h *fasthttp.RequestHeader) bool { return len(h.Peek("Host")) == len(uriHost) }},
+		// names that are not in their normalised form
+		{"HeaderPeekLower", func(h *fasthttp.RequestHeader) bool {
+			return len(h.Peek("host"))+len(h.Peek("x-request-id")) == len(uriHost+"7f3a1c")
+		}},
+		{"HeaderPeekMissing", func(h *fasthttp.RequestHeader) bool { return h.Peek("X-Trace-Id") == nil }},
+		{"HeaderPeekCookie", func(h *fasthttp.RequestHeader) bool { return len(h.Cookie("lang")) == len("en") }},
+		{"HeaderPeekUnknown", func(h *fasthttp.RequestHeader) bool { return len(h.Peek("X-Request-Id")) == len("7f3a1c") }},
+		// the values of one well-known field and of another one
+		{"HeaderSet", func(h *fasthttp.RequestHeader) bool {
+			h.Set("User-Agent", "curl/8.14.1")
+			h.Set("X-Request-Id", "0badcafe")
+			return len(h.UserAgent()) == len("curl/8.14.1")
+		}},
+		{"HeaderDel", func(h *fasthttp.RequestHeader) bool {
+			h.Del("X-Request-Id")
+			h.Add("X-Request-Id", "7f3a1c")
+			return true
+		}},
 	})
 }
 
@@ -143,16 +121,6 @@ func BenchmarkHeaderSetCanonical(b *testing.B) {
 	loop(b, func() bool {
 		header.SetCanonical(name, value)
 		return len(header.PeekCanonical(name)) == len(value)
-	})
-}
-
-// BenchmarkHeaderDel removes a field and adds it again.
-func BenchmarkHeaderDel(b *testing.B) {
-	header := requestHeader(b)
-	loop(b, func() bool {
-		header.Del("X-Request-Id")
-		header.Add("X-Request-Id", "7f3a1c")
-		return true
 	})
 }
 

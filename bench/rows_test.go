@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/fakenet"
 )
 
-// A row is a benchmark of a server or a client. BenchmarkRow runs all rows, and everything that
+// A row is a benchmark of a server, a client, or a single call. BenchmarkRow runs all rows, and everything that
 // reads names of benchmarks takes each row for a benchmark of its own.
 type row struct {
 	name string
@@ -26,7 +26,7 @@ const harness = "Harness"
 
 func rows() []row {
 	var all []row
-	for _, list := range [][]row{serverRows(), harnessRows(), http2ServerRows(), tlsRows(), clientRows(), http2ClientRows(), pipelineRows()} {
+	for _, list := range [][]row{serverRows(), harnessRows(), http2ServerRows(), tlsRows(), clientRows(), http2ClientRows(), pipelineRows(), argsRows(), headerRows(), textRows()} {
 		all = append(all, list...)
 	}
 	return all
@@ -142,12 +142,9 @@ func harnessRows() []row {
 		driven(harness+"Get100ReqPerConn10KClients", serveBare, crowd(getTexts, 100, false)),
 		driven(harness+"GetVariedOnePerRead", serveReads, visit(visitors, true)),
 		driven(harness+"GetVariedOnePerRead10KClients", serveReads, crowd(visitors, 100, true)),
-		{harness + "HTTP2Get1Stream", func(b *testing.B) { driveHTTP2(b, serveBareHTTP2, http2Gets, 1) }},
-		{harness + "HTTP2Get100Streams", func(b *testing.B) { driveHTTP2(b, serveBareHTTP2, http2Gets, 100) }},
 		{harness + "Client1CallersTCP", func(b *testing.B) { benchHarnessClient(b, answering(b, overTCP), 1) }},
 		{harness + "Client100CallersTCP", func(b *testing.B) { benchHarnessClient(b, answering(b, overTCP), 100) }},
 		{harness + "Client1KCallersTCP", func(b *testing.B) { benchHarnessClient(b, answering(b, overTCP), 1000) }},
-		{harness + "Client100CallersMemory", func(b *testing.B) { benchHarnessClient(b, answering(b, inMemory), 100) }},
 	}
 }
 

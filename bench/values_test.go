@@ -34,92 +34,76 @@ func loop(b *testing.B, work func() bool) {
 	reportCPU(b, cputime.Used()-begin)
 }
 
-func BenchmarkArgsParse(b *testing.B) {
-	var args fasthttp.Args
-	loop(b, func() bool {
-		args.Parse(queryText)
-		return args.Len() == 6
-	})
+// work is the work of a row on a value, which reports whether its result is right.
+type work[T any] struct {
+	name string
+	do   func(T) bool
 }
 
-func BenchmarkArgsPeek(b *testing.B) {
-	var args fasthttp.Args
-	args.Parse(queryText)
-	loop(b, func() bool {
-		return len(args.Peek("sort")) == len("price")
-	})
+// looped returns rows that loop on a new value each.
+func looped[T any](value func(*testing.B) T, all []work[T]) (rows []row) {
+	for _, w := range all {
+		rows = append(rows, row{w.name, func(b *testing.B) {
+			v := value(b)
+			loop(b, func() bool { return w.do(v) })
+		}})
+	}
+	return rows
 }
 
-func BenchmarkArgsSet(b *testing.B) {
-	var args fasthttp.Args
-	args.Parse(queryText)
-	loop(b, func() bool {
-		args.Set("sort", "date")
-		return args.Len() == 6
-	})
+// query is a parsed query with a buffer.
+type query struct {
+	fasthttp.Args
+	dst []byte
 }
 
-// BenchmarkArgsAdd fills an empty list with four pairs.
-func BenchmarkArgsAdd(b *testing.B) {
-	var args fasthttp.Args
-	loop(b, func() bool {
-		args.Reset()
-		args.Add("q", "red shoes")
-		args.Add("size", "42")
-		args.Add("size", "43")
-		args.Add("page", "3")
-		return args.Len() == 4
-	})
-}
-
-func BenchmarkArgsDel(b *testing.B) {
-	var args fasthttp.Args
-	args.Parse(queryText)
-	loop(b, func() bool {
-		args.Del("sort")
-		args.Add("sort", "price")
-		return args.Len() == 6
-	})
-}
-
-func BenchmarkArgsAppend(b *testing.B) {
-	var args fasthttp.Args
-	args.Parse(queryText)
-	var dst []byte
-	loop(b, func() bool {
-		dst = args.AppendBytes(dst[:0])
-		return len(dst) == len(queryText)
-	})
-}
-
-func BenchmarkArgsQueryString(b *testing.B) {
-	var args fasthttp.Args
-	args.Parse(queryText)
-	loop(b, func() bool {
-		return len(args.QueryString()) == len(queryText)
-	})
-}
-
-// BenchmarkArgsAll copies all keys and values, as a program that forwards them does.
-func BenchmarkArgsAll(b *testing.B) {
-	var args fasthttp.Args
-	args.Parse(queryText)
-	var dst []byte
-	loop(b, func() bool {
-		dst = dst[:0]
-		for key, value := range args.All() {
-			dst = append(append(dst, key...), value...)
-		}
-		return len(dst) == len("qred shoessize42brandcafépage3sortpricedirasc")
-	})
-}
-
-func BenchmarkArgsGetUint(b *testing.B) {
-	var args fasthttp.Args
-	args.Parse(queryText)
-	loop(b, func() bool {
-		n, err := args.GetUint("size")
-		return err == nil && n == 42
+func argsRows() []row {
+	parsed := func(*testing.B) *query {
+		q := new(query)
+		q.Parse(queryText)
+		return q
+	}
+	return looped(parsed, []work[*query]{
+		{"ArgsParse", func(q *query) bool {
+			q.Parse(queryText)
+			return q.Len() == 6
+		}},
+		{"ArgsPeek", func(q *query) bool { return len(q.Peek("sort")) == len("price") }},
+		{"ArgsSet", func(q *query) bool {
+			q.Set("sort", "date")
+			return q.Len() == 6
+		}},
+		// fills an empty list with four pairs
+		{"ArgsAdd", func(q *query) bool {
+			q.Reset()
+			q.Add("q", "red shoes")
+			q.Add("size", "42")
+			q.Add("size", "43")
+			q.Add("page", "3")
+			return q.Len() == 4
+		}},
+		{"ArgsDel", func(q *query) bool {
+			q.Del("sort")
+			q.Add("sort", "price")
+			return q.Len() == 6
+		}},
+		{"ArgsAppend", func(q *query) bool {
+			q.dst = q.AppendBytes(q.dst[:0])
+			return len(q.dst) == len(queryText)
+		}},
+		{"ArgsQueryString", func(q *query) bool { return len(q.QueryString()) == len(queryText) }},
+		// copies all keys and values, as a program that forwards them does
+		{"ArgsAll", func(q *query) bool {
+			q.dst = q.dst[:0]
+			for key, value := range q.All() {
+				q.dst = append(append(q.dst, key...), value...)
+			}
+			return len(q.dst) == len("qred shoessize42brandcafépage3sortpricedirasc")
+		}},
+		{"ArgsGetUint", func(q *query) bool {
+			n, err := q.GetUint("size")
+			return err == nil && n == 42
+		}},
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/command"
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/probe"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -71,7 +72,7 @@ type load struct{ conns int }
 
 // Row implements study.Load.
 func (l load) Row() study.Row {
-	return study.Row{Name: rig.Plural(l.conns, "connection"), Conns: l.conns}
+	return study.Row{Name: markdown.Plural(l.conns, "connection"), Conns: l.conns}
 }
 
 // IsFor implements study.Load.
@@ -155,7 +156,7 @@ func (way setup) start(ctx context.Context, server *rig.Server) (all processes, 
 }
 
 func writeTable(b *strings.Builder, r *study.Report, _ string) {
-	table := rig.Table{Header: []string{"setup", "CPU µs a request", "÷ one process", "requests/s", "p99 µs"}}
+	table := markdown.Table{Header: []string{"setup", "CPU µs a request", "÷ one process", "requests/s", "p99 µs"}}
 	for _, m := range r.Rows[0].Servers {
 		cpu := m.Figures[study.CPUs]
 		table.Rows = append(table.Rows, []string{

@@ -6,7 +6,6 @@
 //
 //	go run ./cmd/guard                     # compare with the bounds
 //	go run ./cmd/guard -update             # measure, and store the results
-//	go run ./cmd/guard -table              # compare with the published fasthttp instead
 //	go run ./cmd/guard -rows X -top 20     # also show the most expensive functions
 //	go run ./cmd/guard -rows X -phases     # also show the parts of the work
 //
@@ -28,16 +27,13 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/binsize"
 	"github.com/valyala/fasthttp/bench/internal/command"
-	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
-	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
 type options struct {
 	rows   *regexp.Regexp
 	margin float64
 	update bool
-	table  bool
 	phases bool
 	top    int
 	rig.Modules
@@ -51,7 +47,6 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.Rows(&opts.rows, "Server")
 	flags.Float64Var(&opts.margin, "margin", 8, "how many percent more than what is stored are let through")
 	flags.BoolVar(&opts.update, "update", false, "store what is measured")
-	flags.BoolVar(&opts.table, "table", false, "count for the published fasthttp, too, and compare with that instead of the bounds")
 	flags.IntVar(&opts.top, "top", 0, "show so many functions that take the most of our instructions")
 	flags.BoolVar(&opts.phases, "phases", false, "show what the parts of the work for a request take of our instructions")
 	flags.Modules(&opts.Modules)
@@ -63,9 +58,6 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	}
 	if opts.top < 0 {
 		return opts, errors.New("-top must be 0 or more")
-	}
-	if opts.table && opts.update {
-		return opts, errors.New("-table stores nothing")
 	}
 	return opts, nil
 }
@@ -86,9 +78,6 @@ func run(ctx context.Context, opts options, out, _ io.Writer) error {
 	}
 	if m.valgrind == "" {
 		fmt.Fprintln(out, "instructions are not counted: there is no valgrind; on Debian and Ubuntu: sudo apt-get install valgrind")
-	}
-	if opts.table {
-		return table(ctx, opts, m, dir, temp, out)
 	}
 	return guard(ctx, opts, m, dir, out)
 }
@@ -148,32 +137,4 @@ func guard(ctx context.Context, opts options, m *meter, dir string, out io.Write
 // chosen returns the rows whose names match.
 func chosen(names *regexp.Regexp) []workload {
 	return slices.DeleteFunc(slices.Clone(rows), func(w workload) bool { return !names.MatchString(w.name) })
-}
-
-// table compares ours with upstream.
-func table(ctx context.Context, opts options, ours *meter, dir, temp string, out io.Writer) error {
-	upstream, err := newMeter(ctx, dir, temp, opts.Upstream)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%-30s %21s %7s  %17s  %17s\n", "", "instructions", "", "allocations", "bytes")
-	fmt.Fprintf(out, "%-30s %10s %10s %7s  %8s %8s  %8s %8s\n", "row", "ours", "upstream", "ratio", "ours", "upstream", "ours", "upstream")
-	for _, row := range chosen(opts.rows) {
-		a, err := ours.measure(ctx, row)
-		if err != nil {
-			return err
-		}
-		var b cost
-		if !report.IsHTTP2(row.name) { // which upstream lacks
-			if b, err = upstream.measure(ctx, row); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintf(out, "%-30s %10.0f %10.0f %7.2f  %8.2f %8.2f  %8.1f %8.1f\n", row.name,
-			a.Instructions, b.Instructions, stats.Ratio(b.Instructions, a.Instructions), a.Allocations, b.Allocations, a.Bytes, b.Bytes)
-		if err := ours.show(row, opts, out); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -10,27 +10,23 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/overload"
 	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 func main() {
 	overload.Serve()
 	command.Measure("overload", func(f *command.Flags) command.Run {
-		var opts overload.Options
-		f.Rounds(&opts.Rounds, 5, 1)
-		f.Duration(&opts.Lasts, "lasts", 3*time.Second, time.Second, "duration of each load")
-		f.Int(&opts.Conns, "conns", 1000, 1000, "connections")
-		return func(ctx context.Context, _ string, log progress.Log) (command.Result, error) {
-			r, err := overload.Run(ctx, opts, log)
-			if err != nil {
-				return command.Result{}, err
-			}
-			failed, runs := r.Failed()
-			return command.Result{Name: "overload", Markdown: r.Markdown(), Value: r, Failed: failed, Runs: runs}, nil
+		var opts study.Options
+		var conns int
+		f.Study(&opts, 5, 3, "'computes for 2ms'")
+		f.Int(&conns, "conns", 1000, 1000, "connections")
+		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+			r, err := overload.Measure(ctx, dir, opts, conns, log)
+			return command.Of(overload.Kind, r, err)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/plot"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
@@ -24,14 +25,14 @@ func page(r *study.Report) string {
 		"browsers, programs and probes, with 13 bytes. They have one thread, or one processor, and the settings that their\n" +
 		"documentation gives for speed; [bench/servers](../bench/servers) has their source.\n\n")
 	m := r.Machine
-	fmt.Fprintf(&b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, rig.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
+	fmt.Fprintf(&b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, markdown.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
 	fmt.Fprintf(&b, "- date: %s\n", r.Date)
 	for _, name := range names(r) {
 		if version := r.Versions[name]; version != "" && name != rig.Portable {
 			fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSuffix(name, ", event engine"), version)
 		}
 	}
-	fmt.Fprintf(&b, "- %s of %s each, in turn; servers %s; wrk %s\n", rig.Plural(r.Rounds, "round"), rig.Plural(r.Seconds, "second"), r.ServerPlace, r.ClientPlace)
+	fmt.Fprintf(&b, "- %s of %s each, in turn; servers %s; wrk %s\n", markdown.Plural(r.Rounds, "round"), markdown.Plural(r.Seconds, "second"), r.ServerPlace, r.ClientPlace)
 	for _, what := range r.Missing {
 		fmt.Fprintf(&b, "- left out: %s\n", what)
 	}
@@ -73,7 +74,7 @@ func page(r *study.Report) string {
 	}
 	writeTable(&b, r, varied, p99)
 	writeTable(&b, r, others, p99)
-	rig.WriteFailures(&b, r.Failures)
+	markdown.WriteFailures(&b, r.Failures)
 	return b.String()
 }
 
@@ -94,7 +95,7 @@ func others(row *study.Row) bool { return !tcp.Varies(row) }
 // each of them.
 func writeTable(b *strings.Builder, r *study.Report, chosen func(*study.Row) bool, cell func(row *study.Row, server string) string) {
 	var rows []*study.Row
-	table := rig.Table{Header: []string{"server"}}
+	table := markdown.Table{Header: []string{"server"}}
 	for _, row := range r.Rows {
 		if chosen(row) {
 			rows = append(rows, row)
@@ -110,7 +111,7 @@ func writeTable(b *strings.Builder, r *study.Report, chosen func(*study.Row) boo
 		}
 		line := []string{name}
 		for _, row := range rows {
-			text := rig.None
+			text := markdown.None
 			if row.Of(name) != nil {
 				text = cell(row, name)
 			}
@@ -153,7 +154,7 @@ func chart(r *study.Report) string {
 	a := plot.Amounts{
 		Title: "Processor time of a request, relative to this server",
 		Note:  fmt.Sprintf("Requests that differ, over %d connections. Shorter is better.", shown),
-		Foot:  fmt.Sprintf("%s, %s. Loopback, one thread of the server.", r.Machine.CPU, rig.Plural(r.Machine.Cores, "core")),
+		Foot:  fmt.Sprintf("%s, %s. Loopback, one thread of the server.", r.Machine.CPU, markdown.Plural(r.Machine.Cores, "core")),
 	}
 	for _, name := range names(r) {
 		row := shownRow(r)

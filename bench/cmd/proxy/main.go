@@ -18,6 +18,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/closedloop"
 	"github.com/valyala/fasthttp/bench/internal/command"
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
@@ -55,7 +56,7 @@ type load int
 
 // Row implements study.Load.
 func (l load) Row() study.Row {
-	return study.Row{Name: rig.Plural(int(l), "connection"), Conns: int(l)}
+	return study.Row{Name: markdown.Plural(int(l), "connection"), Conns: int(l)}
 }
 
 // IsFor implements study.Load.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp/bench/internal/idle"
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/plot"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -71,7 +72,7 @@ func charts(r *results) []chart {
 	}
 	all = append(all, rowBars(waitRow(r.Sockets[wait]), study.Rate, whole, waitChart, "Requests a second with handlers that wait", plot.Amounts{
 		Title: fmt.Sprintf("Requests a second with a handler that waits for %v", frontWait),
-		Note:  fmt.Sprintf("%s, one processor for the server. Longer is better.", rig.Plural(frontConns, "connection")),
+		Note:  fmt.Sprintf("%s, one processor for the server. Longer is better.", markdown.Plural(frontConns, "connection")),
 		Foot:  on(r, "Loopback; each connection sends a request after each answer."),
 	}))
 	if r.Rows != nil {
@@ -209,7 +210,7 @@ var serverOrder = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP, r
 // on describes the machine on which the figures of a chart were measured, and the limits of
 // the figures.
 func on(r *results, what string) string {
-	return fmt.Sprintf("%s, %s. %s", r.Machine.CPU, rig.Plural(r.Machine.Cores, "core"), what)
+	return fmt.Sprintf("%s, %s. %s", r.Machine.CPU, markdown.Plural(r.Machine.Cores, "core"), what)
 }
 
 func cpuLines(r *results, loads *study.Report, of string) *plot.Lines {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/calls"
 	"github.com/valyala/fasthttp/bench/internal/idle"
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/study"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
@@ -24,7 +25,7 @@ func (p *page) front() string {
 		"are missed. [why-fast.md](why-fast.md) explains the figures, and [peers.md](peers.md) compares with servers of other\n" +
 		"languages.\n\n")
 	p.writeMachine(&b)
-	table := rig.Table{Header: []string{"What", "this", "v1.77.0", "net/http", "best other", "Command, in `bench`"}}
+	table := markdown.Table{Header: []string{"What", "this", "v1.77.0", "net/http", "best other", "Command, in `bench`"}}
 	table.Rows = p.decisions()
 	if len(table.Rows) > 0 {
 		b.WriteString("\nLess is better, except in the rows with requests/s and connections held. \"Best other\" is the best of the servers that\n" +
@@ -76,7 +77,7 @@ func (d decision) cells() []string {
 // line returns the cells of a line. An empty cell was not measured.
 func (d decision) line(cells ...string) []string {
 	for i, cell := range cells {
-		cells[i] = cmp.Or(cell, rig.None)
+		cells[i] = cmp.Or(cell, markdown.None)
 	}
 	return append(append([]string{d.what}, cells...), "`go run ./cmd/"+d.command+"`")
 }
@@ -87,7 +88,7 @@ func (p *page) decisions() (lines [][]string) {
 	var all []decision
 	for _, conns := range []int{1, 64, 512} {
 		all = append(all, decision{
-			fmt.Sprintf("processor time of a request, %s, µs", rig.Plural(conns, "connection")),
+			fmt.Sprintf("processor time of a request, %s, µs", markdown.Plural(conns, "connection")),
 			tcp.LoadOf(of[varied], tcp.Steady, conns), study.CPUs, decimal, "tcp -varied", []string{rig.Floor},
 		})
 	}
@@ -95,8 +96,8 @@ func (p *page) decisions() (lines [][]string) {
 		decision{"99th percentile of latency, 512 connections, µs", tcp.LoadOf(of[varied], tcp.Steady, 512), study.P99, whole, "tcp -varied", []string{rig.Floor}},
 		decision{"processor time of a request over TLS, 64 connections, µs", tcp.LoadOf(of[tlsLoads], tcp.Steady, 64), study.CPUs, decimal, "tcp -tls", []string{rig.Nginx}},
 		decision{
-			fmt.Sprintf("requests/s with a handler that waits for %v, %s, one processor", frontWait, rig.Plural(frontConns, "connection")),
-			waitRow(of[wait]), study.Rate, whole, "tcp -wait -only " + frontHandler, nil,
+			fmt.Sprintf("requests/s with a handler that waits for %v, %s, one processor", frontWait, markdown.Plural(frontConns, "connection")),
+			waitRow(of[wait]), study.Rate, whole, "tcp -wait -rows " + frontHandler, nil,
 		},
 		decision{"99th percentile of latency beside requests that compute for 50 ms, µs", of[slow].Named(tcp.Computing), study.P99, whole, "tcp -slow", nil})
 	if row := http2Row(of[http2]); row != nil {

@@ -113,7 +113,7 @@ type measuring struct {
 // sockets measures servers with options of package tcp.
 func sockets(measure func(context.Context, string, tcp.Options, progress.Log) (*study.Report, error), change func(*tcp.Options)) func(context.Context, string, options, progress.Log) (*study.Report, error) {
 	return func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
-		opts := tcp.Options{Options: o.study(), Rate: 2000}
+		opts := tcp.Options{Options: o.study()}
 		if change != nil {
 			change(&opts)
 		}
@@ -148,14 +148,11 @@ var studies = []measuring{
 	{
 		part: "wait", name: wait, few: true,
 		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
-			w := tcp.WaitOptions{
-				Options: o.study(), Time: time.Second, Only: regexp.MustCompile(""),
-				Conns: tcp.WaitConns(), GoProcs: tcp.WaitProcs(), Servers: tcp.WaitServers,
-			}
+			lasts := time.Second
 			if o.short {
-				w.Time = 200 * time.Millisecond
+				lasts = 200 * time.Millisecond
 			}
-			return tcp.MeasureWait(ctx, dir, w, log)
+			return tcp.MeasureWait(ctx, dir, o.study(), lasts, log)
 		},
 	},
 	{part: "files", name: file, few: true, measure: secure(files.Measure, false)},
@@ -164,14 +161,7 @@ var studies = []measuring{
 		part: "crowd", name: idleMany, few: true,
 		measure: holding(idle.Options{Procs: idle.ManyProcs, Speaks: idle.HTTP1, Servers: []string{rig.Event}}, 2000),
 	},
-	{
-		part: "calls", name: call, label: "Clients of HTTP/2: ",
-		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
-			opts := calls.Options{Options: o.study()}
-			opts.TLS = true
-			return calls.Measure(ctx, dir, opts, log)
-		},
-	},
+	{part: "calls", name: call, label: "Clients of HTTP/2: ", measure: secure(calls.Measure, true)},
 	{part: "tls", name: tlsLoads, label: "TLS: ", measure: sockets(tcp.Measure, func(o *tcp.Options) { o.TLS = true })},
 	{part: "tls", name: handshakes, label: "TLS: ", few: true, measure: sockets(tcp.MeasureHandshakes, nil)},
 	{part: "tls", name: flood, label: "TLS: ", few: true, measure: sockets(tcp.MeasureFlood, nil)},

@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/files"
 	"github.com/valyala/fasthttp/bench/internal/h2load"
 	"github.com/valyala/fasthttp/bench/internal/idle"
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/study"
@@ -67,14 +68,14 @@ func (p *page) markdown() string {
 	p.writeSize(&b)
 	p.writeNetHTTP(&b)
 	p.writeGoals(&b)
-	rig.WriteFailures(&b, p.failures())
+	markdown.WriteFailures(&b, p.failures())
 	return b.String()
 }
 
 // writeMachine lists the machine, the versions and the time.
 func (p *page) writeMachine(b *strings.Builder) {
 	m := p.Machine
-	fmt.Fprintf(b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, rig.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
+	fmt.Fprintf(b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, markdown.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
 	fmt.Fprintf(b, "- Go: %s\n", m.Go)
 	for _, name := range []string{report.Ours, report.Upstream} {
 		if version := p.version(name); version != "" {
@@ -88,11 +89,11 @@ func (p *page) writeMachine(b *strings.Builder) {
 func (p *page) writeHead(b *strings.Builder) {
 	p.writeMachine(b)
 	if p.Rows != nil {
-		fmt.Fprintf(b, "- benchmarks: %s of %s each, in turn\n", rig.Plural(p.Rows.Rounds, "round"), p.Rows.Benchtime)
+		fmt.Fprintf(b, "- benchmarks: %s of %s each, in turn\n", markdown.Plural(p.Rows.Rounds, "round"), p.Rows.Benchtime)
 	}
 	if loads := cmp.Or(p.Sockets[varied], p.Sockets[repeated]); loads != nil {
 		fmt.Fprintf(b, "- loads over sockets: %s of %s each, in turn; servers %s, GOMAXPROCS %d; wrk %s\n",
-			rig.Plural(loads.Rounds, "round"), rig.Plural(loads.Seconds, "second"), loads.ServerPlace, loads.Procs, loads.ClientPlace)
+			markdown.Plural(loads.Rounds, "round"), markdown.Plural(loads.Seconds, "second"), loads.ServerPlace, loads.Procs, loads.ClientPlace)
 	}
 	var short []string
 	for _, part := range parts {
@@ -151,7 +152,7 @@ func (p *page) writeGoals(b *strings.Builder) {
 		if g.Met && g.Figure != "" {
 			met++
 		}
-		fmt.Fprintf(&rows, "| %s | %s | %s |\n", g.Text, cmp.Or(g.Figure, rig.None), g.Verdict())
+		fmt.Fprintf(&rows, "| %s | %s | %s |\n", g.Text, cmp.Or(g.Figure, markdown.None), g.Verdict())
 	}
 	fmt.Fprintf(b, "\n%d of %d are met.\n\n| goal | measured | |\n|---|---|---|\n%s", met, len(p.goals), rows.String())
 	if len(lacking) == 0 {
@@ -270,7 +271,7 @@ func (p *page) writeValues(b *strings.Builder) {
 // in describes how a measurement was made.
 func in(r *study.Report, client string) string {
 	return fmt.Sprintf("%s of %s each, in turn; servers %s, GOMAXPROCS %d; %s %s.",
-		rig.Plural(r.Rounds, "round"), rig.Plural(r.Seconds, "second"), r.ServerPlace, r.Procs, client, r.ClientPlace)
+		markdown.Plural(r.Rounds, "round"), markdown.Plural(r.Seconds, "second"), r.ServerPlace, r.Procs, client, r.ClientPlace)
 }
 
 // section writes a heading, a text and the tables of a measurement, if there is one. level is the
@@ -290,7 +291,7 @@ func (p *page) writeWait(b *strings.Builder) {
 	b.WriteString("\n## Handlers that wait\n")
 	if waits != nil {
 		section(b, waits, tcp.Wait, "###", fmt.Sprintf("\n%s, in turn. With GOMAXPROCS 1 the server is %s, what asks it and the backend %s;\n"+
-			"else nothing is pinned.\n", rig.Plural(waits.Rounds, "round"), waits.ServerPlace, waits.ClientPlace))
+			"else nothing is pinned.\n", markdown.Plural(waits.Rounds, "round"), waits.ServerPlace, waits.ClientPlace))
 	}
 	section(b, beside, tcp.Slow, "", "\n### Beside slow requests\n\n2000 ordinary requests a second, and slow ones on other connections; nothing is pinned.\n")
 }
@@ -417,7 +418,7 @@ func (p *page) writeSize(b *strings.Builder) {
 
 // writeNetHTTP compares with net/http, with one figure for each topic.
 func (p *page) writeNetHTTP(b *strings.Builder) {
-	table := rig.Table{Header: []string{"net/http ÷ ours", "ratio"}}
+	table := markdown.Table{Header: []string{"net/http ÷ ours", "ratio"}}
 	add := func(what string, ratio float64) {
 		if ratio > 0 {
 			table.Rows = append(table.Rows, []string{what, fmt.Sprintf("%.2f", ratio)})
@@ -445,7 +446,7 @@ func (p *page) writeNetHTTP(b *strings.Builder) {
 func (p *page) summary() string {
 	var b strings.Builder
 	for _, g := range p.goals {
-		fmt.Fprintf(&b, "%-14s %-22s %s: %s\n", strings.Trim(g.Verdict(), "*"), g.ID, g.Text, cmp.Or(g.Figure, rig.None))
+		fmt.Fprintf(&b, "%-14s %-22s %s: %s\n", strings.Trim(g.Verdict(), "*"), g.ID, g.Text, cmp.Or(g.Figure, markdown.None))
 	}
 	return b.String()
 }

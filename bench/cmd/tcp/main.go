@@ -9,7 +9,7 @@
 //	go run ./cmd/tcp -flood   # established ones while others do not finish their handshakes
 //	go run ./cmd/tcp -slow    # requests beside slow ones
 //	go run ./cmd/tcp -wait    # handlers that all wait a little
-//	go run ./cmd/tcp -wait -only 'sleep300us|mix' -conns 64 -procs 1 -servers event,portable
+//	go run ./cmd/tcp -wait -rows '(sleep300us|mix), 64 .*PROCS 1$'
 //
 // The tables go to standard output, and with every sample to the files tcp.md and tcp.json,
 // tcp-varied.md and tcp-varied.json, and so on, in the results folder. The exit code is 1 if
@@ -20,10 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/closedloop"
@@ -49,7 +45,7 @@ type measurement struct {
 
 func define(f *command.Flags) command.Run {
 	var opts tcp.Options
-	var wait tcp.WaitOptions
+	var lasts time.Duration
 	f.Study(&opts.Options, 3, 5, "'^512 ' or pipelined")
 	f.BoolVar(&opts.Varied, "varied", false, "send the requests of browsers, programs and bots in turn instead of one again and again")
 	f.BoolVar(&opts.TLS, "tls", false, "speak TLS 1.3")
@@ -62,21 +58,15 @@ func define(f *command.Flags) command.Run {
 		{
 			f.Bool("wait", false, "measure handlers that wait instead; servers are pinned only with GOMAXPROCS 1 then"), tcp.Wait,
 			func(ctx context.Context, dir string, opts tcp.Options, log progress.Log) (*study.Report, error) {
-				wait.Options = opts.Options
-				return tcp.MeasureWait(ctx, dir, wait, log)
+				return tcp.MeasureWait(ctx, dir, opts.Options, lasts, log)
 			},
 		},
 	}
-	f.IntVar(&opts.Rate, "rate", 2000, "with -slow: ordinary requests a second")
-	f.Duration(&wait.Time, "time", time.Second, 300*time.Millisecond, "with -wait: how long a run takes")
-	f.Matching(&wait.Only, "only", "with -wait: only the handlers", "'sleep300us|mix'")
-	conns := f.String("conns", "16,64,512", "with -wait: numbers of connections")
-	procs := f.String("procs", "1,all", "with -wait: values of GOMAXPROCS; all for all processors")
-	servers := f.String("servers", strings.Join(serverNames, ","), "with -wait: the servers to compare")
+	f.Duration(&lasts, "time", time.Second, 300*time.Millisecond, "with -wait: how long a run takes")
 	chosen := measurement{nil, tcp.Repeated, tcp.Measure}
 	f.Check(func() error {
-		if opts.Rate < tcp.LeastRate || opts.Rate > tcp.MostRate || wait.Time <= 0 {
-			return fmt.Errorf("-rate must be from %d to %d, and -time more than 0", tcp.LeastRate, tcp.MostRate)
+		if lasts <= 0 {
+			return errors.New("-time must be more than 0")
 		}
 		for _, m := range all {
 			switch {
@@ -87,42 +77,10 @@ func define(f *command.Flags) command.Run {
 				chosen = m
 			}
 		}
-		var errs [3]error
-		wait.Conns, errs[0] = numbers(*conns)
-		wait.GoProcs, errs[1] = numbers(strings.ReplaceAll(*procs, "all", strconv.Itoa(runtime.NumCPU())))
-		wait.Servers, errs[2] = named(*servers)
-		return errors.Join(errs[:]...)
+		return nil
 	})
 	return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
 		r, err := chosen.measure(ctx, dir, opts, log)
 		return command.Of(chosen.kind, r, err)
 	}
-}
-
-// serverNames are the names of tcp.WaitServers on the command line.
-var serverNames = []string{"event", "portable", "upstream", "nethttp"}
-
-func named(list string) (servers []string, err error) {
-	for name := range strings.SplitSeq(list, ",") {
-		i := slices.Index(serverNames, name)
-		if i < 0 {
-			return nil, fmt.Errorf("there is no server %q, but %s", name, strings.Join(serverNames, ", "))
-		}
-		servers = append(servers, tcp.WaitServers[i])
-	}
-	return servers, nil
-}
-
-// numbers parses a list of positive numbers and drops duplicates.
-func numbers(list string) (all []int, err error) {
-	for text := range strings.SplitSeq(list, ",") {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("%q is no positive number", text)
-		}
-		if !slices.Contains(all, n) {
-			all = append(all, n)
-		}
-	}
-	return all, nil
 }

@@ -1,18 +1,15 @@
 package calls
 
 import (
-	"bufio"
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"strings"
 
-	"github.com/valyala/fasthttp/bench/internal/fakeh2"
+	"github.com/valyala/fasthttp/bench/internal/h2frame"
 	"github.com/valyala/fasthttp/bench/internal/serving"
-	"github.com/valyala/fasthttp/bench/internal/traffic"
 )
 
 // bare is a minimal HTTP/2 client: it sends requests encoded in advance, all callers' requests
@@ -20,37 +17,18 @@ import (
 // system; no client with crypto/tls can cost less.
 type bare struct {
 	conn   net.Conn
-	in     *bufio.Reader
-	blocks [][]byte // the encoded header section of each call
-	next   int      // of blocks
-	stream uint32   // the next one
+	in     h2frame.Reader
+	buf    []byte
+	block  []byte // the encoded header section of a call
+	stream uint32 // the next one
 	out    []byte
+	ended  int // streams
 }
 
-// The frames of RFC 9113 section 6 that bare knows, and their flags.
-const (
-	frameData         = 0
-	frameHeaders      = 1
-	frameReset        = 3
-	frameSettings     = 4
-	frameGoAway       = 7
-	frameWindowUpdate = 8
-
-	flagEndStream  = 1
-	flagAck        = 1
-	flagEndHeaders = 4
-
-	frameHead = 9
-)
-
-// bareWindow is more than the total size of the responses of a run.
-const bareWindow = 1<<31 - 1
-
 var (
-	errBareReset    = errors.New("the server has refused a request")
-	errBareNoHTTP2  = errors.New("the server has not agreed to HTTP/2")
-	errBareWrong    = errors.New("a wrong response")
-	errBareTooLarge = errors.New("a frame that is too large")
+	errBareReset   = errors.New("the server has refused a request")
+	errBareNoHTTP2 = errors.New("the server has not agreed to HTTP/2")
+	errBareWrong   = errors.New("a wrong response")
 )
 
 // newBare connects to the server of c.
@@ -59,46 +37,30 @@ func newBare(c *client) (*bare, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.job.Plain {
-		config := tlsConfig.Clone()
-		config.NextProtos = []string{"h2"}
-		secure := tls.Client(conn, config)
-		if err := secure.Handshake(); err != nil {
-			return nil, errors.Join(err, conn.Close())
-		}
-		if secure.ConnectionState().NegotiatedProtocol != "h2" {
-			return nil, errors.Join(errBareNoHTTP2, conn.Close())
-		}
-		conn = secure
+	config := tlsConfig.Clone()
+	config.NextProtos = []string{"h2"}
+	secure := tls.Client(conn, config)
+	if err := secure.Handshake(); err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
-	b := &bare{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), stream: 1}
-	for i := range c.calls {
-		b.blocks = append(b.blocks, block(&c.calls[i], c.job))
+	if secure.ConnectionState().NegotiatedProtocol != "h2" {
+		return nil, errors.Join(errBareNoHTTP2, conn.Close())
 	}
-	hello := []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-	hello = appendFrame(hello, frameSettings, 0, 0, nil)
-	hello = appendFrame(hello, frameWindowUpdate, 0, 0, binary.BigEndian.AppendUint32(nil, bareWindow-(1<<16-1)))
-	if _, err := conn.Write(hello); err != nil {
+	b := &bare{conn: secure, buf: make([]byte, 16<<10), stream: 1, block: block(c.job.Addr)}
+	hello := h2frame.AppendSettings([]byte(h2frame.Preface))
+	// more than the total size of the responses of a run
+	hello = h2frame.AppendWindow(hello, h2frame.LargestWindow-h2frame.FirstWindow)
+	if _, err := secure.Write(hello); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return b, nil
 }
 
 // block encodes a call with only the static table of RFC 7541 appendix A.
-func block(call *traffic.Call, j job) []byte {
-	scheme := byte(7)
-	if j.Plain {
-		scheme = 6
-	}
-	_, rest, _ := strings.Cut(call.URL, "//")
-	_, target, _ := strings.Cut(rest, "/")
-	b := []byte{0x80 | 2, 0x80 | scheme} // GET, and the scheme
-	b = appendText(append(b, 1), j.Addr) // :authority
-	b = appendText(append(b, 4), "/"+target)
-	if call.ID != "" {
-		b = appendText(appendText(append(b, 0), "x-request-id"), call.ID)
-	}
-	return b
+func block(addr string) []byte {
+	b := []byte{0x80 | 2, 0x80 | 7}    // GET, https
+	b = appendText(append(b, 1), addr) // :authority
+	return appendText(append(b, 4), target)
 }
 
 // appendText appends a string literal (RFC 7541 section 5.2), which is not compressed.
@@ -112,80 +74,49 @@ func appendText(b []byte, text string) []byte {
 	return append(b, text...)
 }
 
-func appendFrame(b []byte, kind, flags byte, stream uint32, payload []byte) []byte {
-	n := len(payload)
-	b = append(b, byte(n>>16), byte(n>>8), byte(n), kind, flags)
-	b = binary.BigEndian.AppendUint32(b, stream)
-	return append(b, payload...)
-}
-
 // calls makes n calls at once.
 func (b *bare) calls(n int) error {
 	for range n {
-		b.out = appendFrame(b.out, frameHeaders, flagEndStream|flagEndHeaders, b.stream, b.blocks[b.next])
+		b.out = h2frame.Append(b.out, h2frame.Headers, h2frame.EndStream|h2frame.EndHeaders, b.stream, b.block)
 		b.stream += 2
-		if b.next++; b.next == len(b.blocks) {
-			b.next = 0
-		}
 	}
 	if _, err := b.conn.Write(b.out); err != nil {
 		return err
 	}
 	b.out = b.out[:0]
-	for n > 0 {
-		ended, err := b.frame()
+	for b.ended = 0; b.ended < n; {
+		read, err := b.conn.Read(b.buf)
 		if err != nil {
 			return err
 		}
-		if ended {
-			n--
+		if err := b.in.Feed(b.buf[:read], b.frame); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// frame reads a frame, and reports whether it ends a stream.
-func (b *bare) frame() (ended bool, err error) {
-	head, err := b.in.Peek(frameHead)
-	if err != nil {
-		return false, err
+// frame processes a frame, and counts the stream that it ends.
+func (b *bare) frame(f h2frame.Frame) error {
+	isRight := true
+	switch f.Kind {
+	case h2frame.Reset:
+		return errBareReset
+	case h2frame.GoAway:
+		return io.EOF
+	case h2frame.Headers:
+		isRight = h2frame.IsOK(f.Payload)
+	case h2frame.Data:
+		isRight = len(f.Payload) == 0 || string(f.Payload) == serving.Body
+	default:
+		b.out = h2frame.AppendAnswer(b.out, f) // sent with the next requests
+		return nil
 	}
-	size := frameHead + int(head[0])<<16 + int(head[1])<<8 + int(head[2])
-	if size > b.in.Size() {
-		return false, errBareTooLarge
+	if !isRight {
+		return fmt.Errorf("%w: %q", errBareWrong, f.Payload)
 	}
-	frame, err := b.in.Peek(size)
-	if err != nil {
-		return false, err
+	if f.Is(h2frame.EndStream) {
+		b.ended++
 	}
-	kind, flags, payload := frame[3], frame[4], frame[frameHead:]
-	switch kind {
-	case frameSettings:
-		if flags&flagAck == 0 {
-			// sent with the next requests
-			b.out = appendFrame(b.out, frameSettings, flagAck, 0, nil)
-		}
-	case frameReset:
-		return false, errBareReset
-	case frameGoAway:
-		return false, io.EOF
-	case frameHeaders, frameData:
-		isRight := isOK(payload)
-		if kind == frameData {
-			isRight = len(payload) == 0 || string(payload) == serving.Body
-		}
-		if !isRight {
-			return false, fmt.Errorf("%w: %q", errBareWrong, payload)
-		}
-		ended = flags&flagEndStream != 0
-	}
-	_, err = b.in.Discard(size)
-	return ended, err
-}
-
-// isOK reports whether a header section begins with :status 200, perhaps after a change of the
-// size of the table.
-func isOK(block []byte) bool {
-	block = fakeh2.SkipUpdates(block)
-	return len(block) > 0 && block[0] == 0x80|8
+	return nil
 }

@@ -8,14 +8,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/valyala/fasthttp/bench/internal/protocols"
 	"github.com/valyala/fasthttp/bench/internal/serving"
-	"github.com/valyala/fasthttp/bench/internal/traffic"
 )
 
 // The clients, in the order they are measured and shown.
@@ -30,47 +28,16 @@ var clients = []string{OursHTTP2, NetHTTPHTTP2, OursHTTP1, Bare}
 
 var errNoHTTP2 = errors.New("this client has no HTTP/2")
 
+// target is what all calls ask for.
+const target = "/item?id=1729"
+
 // client has the state that the callers share, and counts their connections.
 type client struct {
 	job   job
-	url   string // of the server
-	calls []traffic.Call
 	conns atomic.Int64
-	doers atomic.Int64
 }
 
-func newClient(j job) *client {
-	c := &client{job: j, url: "https://" + j.Addr}
-	if j.Plain {
-		c.url = "http://" + j.Addr
-	}
-	if j.Varied {
-		c.calls = traffic.Calls()
-		for i := range c.calls {
-			_, rest, _ := strings.Cut(c.calls[i].URL, "//")
-			_, target, _ := strings.Cut(rest, "/")
-			c.calls[i].URL = c.url + "/" + target
-		}
-	} else {
-		c.calls = []traffic.Call{{URL: c.url + "/item?id=1729"}}
-	}
-	return c
-}
-
-// apart is the distance, in calls, between the starting points of successive callers.
-const apart = 89
-
-// inTurn returns a function that returns the next call of a caller.
-func (c *client) inTurn() func() *traffic.Call {
-	next := int(c.doers.Add(1)) * apart % len(c.calls)
-	return func() *traffic.Call {
-		call := &c.calls[next]
-		if next++; next == len(c.calls) {
-			next = 0
-		}
-		return call
-	}
-}
+func (c *client) url() string { return "https://" + c.job.Addr + target }
 
 func (c *client) dial(addr string) (net.Conn, error) {
 	c.conns.Add(1)
@@ -117,13 +84,9 @@ func (c *client) ours() (func() func() error, error) {
 	}
 	return func() func() error {
 		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
-		next := c.inTurn()
+		url := c.url()
 		return func() error {
-			call := next()
-			req.SetRequestURI(call.URL)
-			if call.ID != "" {
-				req.Header.Set("X-Request-Id", call.ID)
-			}
+			req.SetRequestURI(url)
 			if err := ours.Do(req, resp); err != nil {
 				return err
 			}
@@ -146,17 +109,9 @@ func (c *client) netHTTP() (func() func() error, error) {
 	}
 	client := &http.Client{Transport: transport}
 	return func() func() error {
-		next := c.inTurn()
+		url := c.url()
 		return func() error {
-			call := next()
-			req, err := http.NewRequest(http.MethodGet, call.URL, nil)
-			if err != nil {
-				return err
-			}
-			if call.ID != "" {
-				req.Header.Set("X-Request-Id", call.ID)
-			}
-			resp, err := client.Do(req)
+			resp, err := client.Get(url)
 			if err != nil {
 				return err
 			}

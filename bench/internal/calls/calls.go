@@ -17,12 +17,6 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
-// Options select the rows, and how they are measured.
-type Options struct {
-	study.Options
-	Varied bool // no two calls in a row are alike
-}
-
 // load is one row.
 type load struct {
 	name    string
@@ -52,7 +46,7 @@ const (
 	conns     = "connections"
 )
 
-// Kind is the kind of these measurements, in which clients take the place of servers.
+// Kind is the kind of these measurements over TLS, in which clients take the place of servers.
 var Kind = &study.Kind{
 	Name: "calls", Title: "Clients over loopback sockets", Client: "callers", Measured: "client",
 	Note: "CPU is the processor time for a call, user and system, of the process that calls, and the least of all rounds is that of\n" +
@@ -67,12 +61,7 @@ var Kind = &study.Kind{
 		{Figure: conns},
 		{Figure: CPUs, Title: "CPU: ours with HTTP/2 ÷ this", From: OursHTTP2},
 	},
-	Goals: func(r *study.Report) []study.Goal {
-		if !r.TLS {
-			return nil
-		}
-		return Goals(r)
-	},
+	Goals: Goals,
 }
 
 // most is the largest processor time of a call over TLS, as a share of net/http's.
@@ -99,8 +88,9 @@ func Goals(r *study.Report) (all []study.Goal) {
 
 // Measure builds the server in dir, which is the bench folder, and measures the clients. The
 // program must have called Main.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
-	s, err := study.New(dir, Kind, opts.Options, log)
+func Measure(ctx context.Context, dir string, opts study.Options, log progress.Log) (*study.Report, error) {
+	opts.TLS = true
+	s, err := study.New(dir, Kind, opts, log)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +109,7 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*
 		}
 		return s.With(ctx, server, settings, func(process *rig.Process) (study.Figures, error) {
 			r, err := job{
-				Client: client.Name, Addr: process.Addr, Callers: l.callers, Plain: !s.TLS, Varied: opts.Varied,
+				Client: client.Name, Addr: process.Addr, Callers: l.callers,
 				Warm: warm, Time: time.Duration(s.Seconds) * time.Second,
 			}.run(ctx, s.ClientPlace)
 			if err != nil {

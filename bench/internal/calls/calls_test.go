@@ -2,6 +2,7 @@ package calls
 
 import (
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -19,17 +20,13 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// server is a net/http server that answers like the measured ones, or with text.
-func server(t *testing.T, secure bool, text string) *httptest.Server {
+// server is a net/http server that answers with text, and has HTTP/2 if it is set.
+func server(t *testing.T, http2 bool, text string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }))
-	protocols.EnableHTTP2(s.Config)
-	if secure {
-		s.EnableHTTP2 = true
-		s.StartTLS()
-	} else {
-		s.Start()
-	}
+	s.EnableHTTP2 = http2
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s
 }
@@ -38,34 +35,30 @@ func server(t *testing.T, secure bool, text string) *httptest.Server {
 var hasHTTP2 = protocols.OnlyHTTP2(new(fasthttp.Client))
 
 func TestCallersCall(t *testing.T) {
-	for _, secure := range []bool{true, false} {
-		addr := server(t, secure, serving.Body).Listener.Addr().String()
-		for _, client := range clients {
-			if client == OursHTTP2 && !hasHTTP2 {
-				continue
-			}
-			for _, varied := range []bool{true, false} {
-				j := job{Client: client, Addr: addr, Callers: 5, Plain: !secure, Varied: varied, Time: 20 * time.Millisecond}
-				r, err := j.run(t.Context(), rig.Anywhere)
-				for ; err == nil && r.Calls == 0 && j.Time < time.Minute; r, err = j.run(t.Context(), rig.Anywhere) {
-					// a busy machine may leave it no time for a call
-					j.Time *= 4
-				}
-				if err != nil || r.Calls == 0 || r.Took < j.Time || r.Conns < 1 || r.Conns > 6 {
-					t.Errorf("%+v: %+v, %v", j, r, err)
-				}
-				if (client == OursHTTP2 || client == Bare) && r.Conns != 1 {
-					t.Errorf("%+v: %d connections", j, r.Conns)
-				}
-			}
+	addr := server(t, true, serving.Body).Listener.Addr().String()
+	for _, client := range clients {
+		if client == OursHTTP2 && !hasHTTP2 {
+			continue
+		}
+		j := job{Client: client, Addr: addr, Callers: 5, Time: 20 * time.Millisecond}
+		r, err := j.run(t.Context(), rig.Anywhere)
+		for ; err == nil && r.Calls == 0 && j.Time < time.Minute; r, err = j.run(t.Context(), rig.Anywhere) {
+			// a busy machine may leave it no time for a call
+			j.Time *= 4
+		}
+		if err != nil || r.Calls == 0 || r.Took < j.Time || r.Conns < 1 || r.Conns > 6 {
+			t.Errorf("%+v: %+v, %v", j, r, err)
+		}
+		if (client == OursHTTP2 || client == Bare) && r.Conns != 1 {
+			t.Errorf("%+v: %d connections", j, r.Conns)
 		}
 	}
 }
 
 func TestWrongResponsesAreNoticed(t *testing.T) {
-	addr := server(t, false, "something else").Listener.Addr().String()
+	addr := server(t, true, "something else").Listener.Addr().String()
 	for _, client := range append(clients, "another") {
-		j := job{Client: client, Addr: addr, Callers: 1, Plain: true, Time: time.Hour}
+		j := job{Client: client, Addr: addr, Callers: 1, Time: time.Hour}
 		if _, err := j.run(t.Context(), rig.Anywhere); err == nil {
 			t.Errorf("%s: no error", client)
 		}
@@ -74,10 +67,9 @@ func TestWrongResponsesAreNoticed(t *testing.T) {
 
 // A run fails if it does not use the requested version.
 func TestAnotherVersionIsNoticed(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, serving.Body) }))
-	defer s.Close()
+	s := server(t, false, serving.Body)
 	for _, client := range []string{OursHTTP2, NetHTTPHTTP2, Bare} {
-		j := job{Client: client, Addr: s.Listener.Addr().String(), Callers: 1, Plain: true, Time: time.Millisecond}
+		j := job{Client: client, Addr: s.Listener.Addr().String(), Callers: 1, Time: time.Millisecond}
 		if r, err := j.call(nil); err == nil {
 			t.Errorf("%s: %+v from a server that has no HTTP/2", client, r)
 		}

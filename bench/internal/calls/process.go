@@ -15,10 +15,9 @@ import (
 
 // job is the task of a process of callers.
 type job struct {
-	Client        string
-	Addr          string
-	Callers       int
-	Plain, Varied bool
+	Client  string
+	Addr    string
+	Callers int
 	// Warm is how long calls are made before they count, and Time how long they count.
 	Warm, Time time.Duration
 }
@@ -63,7 +62,7 @@ type counter struct {
 
 // call makes calls for the time of the job, or until over is closed.
 func (j job) call(over <-chan struct{}) (result, error) {
-	c := newClient(j)
+	c := &client{job: j}
 	crew, err := c.prepare()
 	if err != nil {
 		return result{}, err

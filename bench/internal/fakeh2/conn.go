@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"os"
+
+	"github.com/valyala/fasthttp/bench/internal/h2frame"
 )
 
 var (
@@ -22,9 +24,6 @@ const (
 	// refresh is the amount of content after which the server receives a window update of the
 	// same amount.
 	refresh = 1 << 29
-	// status200 is the first byte of the fields of a response whose status is 200, in
-	// the static table of RFC 7541.
-	status200 = 0x88
 )
 
 // Conn is the server's view of one client. It may be used by one reader and one writer
@@ -47,17 +46,16 @@ type Conn struct {
 	busy   [slots]bool // by stream: whether it is open
 	credit int         // window for content to the server
 
-	carry    []byte // of an incomplete frame
+	in       h2frame.Reader
 	answered int
 	bodies   int
 	received int // content of responses since the last window update
 }
 
 func newConn(l *Listener, next int) *Conn {
-	c := &Conn{ln: l, gone: make(chan struct{}), next: next, id: 1, credit: firstWindow}
+	c := &Conn{ln: l, gone: make(chan struct{}), next: next, id: 1, credit: h2frame.FirstWindow}
 	c.changed.L = &c.mu
 	c.out = append(make([]byte, 0, 2*enough), hello()...)
-	c.carry = make([]byte, 0, largestFrame+frameHead)
 	return c
 }
 
@@ -135,73 +133,46 @@ func (c *Conn) Write(p []byte) (int, error) {
 	if c.closed {
 		return 0, net.ErrClosed
 	}
-	text := p
-	if len(c.carry) > 0 {
-		c.carry = append(c.carry, p...)
-		text = c.carry
-	}
-	read, err := c.frames(text)
-	if err != nil {
+	if err := c.in.Feed(p, c.frame); err != nil {
 		c.ln.fail(err)
 		return 0, err
 	}
-	c.carry = append(c.carry[:0], text[read:]...)
 	if c.waiting {
 		c.changed.Signal()
 	}
 	return len(p), nil
 }
 
-// frames processes all complete frames, and returns their size.
-func (c *Conn) frames(text []byte) (read int, err error) {
-	for len(text)-read >= frameHead {
-		head := text[read:]
-		size := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
-		if size > largestFrame {
-			return read, fmt.Errorf("fakeh2: a frame of %d bytes", size)
+func (c *Conn) frame(f h2frame.Frame) error {
+	switch f.Kind {
+	case h2frame.Data:
+		return c.data(f)
+	case h2frame.Headers:
+		return c.headers(f)
+	case h2frame.Settings:
+		return c.settings(f)
+	case h2frame.Ping:
+		c.out = h2frame.AppendAnswer(c.out, f)
+	case h2frame.Window:
+		if f.Stream == 0 && len(f.Payload) == 4 {
+			c.credit += int(binary.BigEndian.Uint32(f.Payload))
 		}
-		if len(head) < frameHead+size {
-			break
-		}
-		if err := c.frame(head[3], head[4], binary.BigEndian.Uint32(head[5:]), head[frameHead:frameHead+size]); err != nil {
-			return read, err
-		}
-		read += frameHead + size
-	}
-	return read, nil
-}
-
-func (c *Conn) frame(kind, flags byte, id uint32, payload []byte) error {
-	switch kind {
-	case frameData:
-		return c.data(flags, id, payload)
-	case frameHeaders:
-		return c.headers(flags, id, payload)
-	case frameSettings:
-		return c.settings(flags, payload)
-	case framePing:
-		if flags&flagAck == 0 {
-			c.out = appendFrame(c.out, framePing, flagAck, payload)
-		}
-	case frameWindow:
-		if id == 0 && len(payload) == 4 {
-			c.credit += int(binary.BigEndian.Uint32(payload))
-		}
-	case frameGoAway:
+	case h2frame.GoAway:
 		if !c.ln.closing.Load() {
-			return fmt.Errorf("fakeh2: GOAWAY: %q", payload)
+			return fmt.Errorf("fakeh2: GOAWAY: %q", f.Payload)
 		}
-	case frameReset:
-		return fmt.Errorf("fakeh2: stream %d is reset: %x", id, payload)
-	case framePush, frameContinuation:
-		return fmt.Errorf("fakeh2: a frame of type %d", kind)
+	case h2frame.Reset:
+		return fmt.Errorf("fakeh2: stream %d is reset: %x", f.Stream, f.Payload)
+	case h2frame.Push, h2frame.Continuation:
+		return fmt.Errorf("fakeh2: a frame of type %d", f.Kind)
 	}
 	return nil
 }
 
-func (c *Conn) data(flags byte, id uint32, payload []byte) error {
-	if !c.isOpen(id) || flags&flagPadded != 0 {
-		return fmt.Errorf("fakeh2: content of stream %d with flags %x", id, flags)
+func (c *Conn) data(f h2frame.Frame) error {
+	id, payload := f.Stream, f.Payload
+	if !c.isOpen(id) || f.Is(h2frame.Padded) {
+		return fmt.Errorf("fakeh2: content of stream %d with flags %x", id, f.Flags)
 	}
 	if len(payload) > 0 {
 		if string(payload) != c.ln.cfg.Body {
@@ -209,11 +180,11 @@ func (c *Conn) data(flags byte, id uint32, payload []byte) error {
 		}
 		c.bodies++
 		if c.received += len(payload); c.received >= refresh {
-			c.out = appendFrame(c.out, frameWindow, 0, binary.BigEndian.AppendUint32(nil, uint32(c.received)))
+			c.out = h2frame.AppendWindow(c.out, c.received)
 			c.received = 0
 		}
 	}
-	if flags&flagEndStream == 0 {
+	if !f.Is(h2frame.EndStream) {
 		return nil
 	}
 	c.busy[id/2%slots] = false
@@ -225,27 +196,15 @@ func (c *Conn) data(flags byte, id uint32, payload []byte) error {
 	return nil
 }
 
-// SkipUpdates returns block without its leading changes of the table size (RFC 7541 section
-// 6.3): a server that was idle for a while may have released its table.
-func SkipUpdates(block []byte) []byte {
-	for len(block) > 0 && block[0]>>5 == 1 {
-		more := block[0]&31 == 31
-		for block = block[1:]; more && len(block) > 0; block = block[1:] {
-			more = block[0]>>7 == 1
-		}
-	}
-	return block
-}
-
-func (c *Conn) headers(flags byte, id uint32, block []byte) error {
-	if !c.isOpen(id) || flags != flagEndHeaders {
-		return fmt.Errorf("fakeh2: fields of stream %d with flags %x", id, flags)
+func (c *Conn) headers(f h2frame.Frame) error {
+	if !c.isOpen(f.Stream) || f.Flags != h2frame.EndHeaders {
+		return fmt.Errorf("fakeh2: fields of stream %d with flags %x", f.Stream, f.Flags)
 	}
 	if c.answered == 0 {
-		return c.ln.cfg.checkFirst(block)
+		return c.ln.cfg.checkFirst(f.Payload)
 	}
-	if block = SkipUpdates(block); len(block) == 0 || block[0] != status200 {
-		return fmt.Errorf("fakeh2: the fields of a response begin with %x", block[:min(len(block), 1)])
+	if !h2frame.IsOK(f.Payload) {
+		return fmt.Errorf("fakeh2: the fields of a response begin with %x", f.Payload[:min(len(f.Payload), 1)])
 	}
 	return nil
 }
@@ -253,19 +212,16 @@ func (c *Conn) headers(flags byte, id uint32, block []byte) error {
 func (c *Conn) isOpen(id uint32) bool { return id%2 == 1 && id < c.id && c.busy[id/2%slots] }
 
 // settings returns an error for settings that the client does not support.
-func (c *Conn) settings(flags byte, payload []byte) error {
-	if flags&flagAck != 0 {
-		return nil
-	}
-	for ; len(payload) >= 6; payload = payload[6:] {
+func (c *Conn) settings(f h2frame.Frame) error {
+	for payload := f.Payload; len(payload) >= 6; payload = payload[6:] {
 		id, value := binary.BigEndian.Uint16(payload), int(binary.BigEndian.Uint32(payload[2:]))
 		least := 0
 		switch id {
-		case settingTable:
+		case h2frame.SettingTable:
 			least = usualTable
-		case settingStreams:
+		case h2frame.SettingStreams:
 			least = c.ln.cfg.Streams
-		case settingWindow:
+		case h2frame.SettingWindow:
 			for i := range c.ln.messages {
 				least = max(least, c.ln.messages[i].body)
 			}
@@ -274,7 +230,7 @@ func (c *Conn) settings(flags byte, payload []byte) error {
 			return fmt.Errorf("fakeh2: setting %d is %d, and has to be %d", id, value, least)
 		}
 	}
-	c.out = appendFrame(c.out, frameSettings, flagAck, nil)
+	c.out = h2frame.AppendAnswer(c.out, f)
 	return nil
 }
 

@@ -18,6 +18,8 @@ import (
 	"fmt"
 
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/valyala/fasthttp/bench/internal/h2frame"
 )
 
 // Field is a field of a request.
@@ -46,35 +48,14 @@ type Config struct {
 	Streams  int // concurrent streams of a client
 }
 
-// The numbers of RFC 9113 that are needed here.
-const (
-	frameData, frameHeaders, frameReset, frameSettings, framePush, framePing, frameGoAway, frameWindow, frameContinuation = 0, 1, 3, 4, 5, 6, 7, 8, 9
-
-	flagEndStream, flagAck, flagEndHeaders, flagPadded = 0x1, 0x1, 0x4, 0x8
-
-	settingTable, settingPush, settingStreams, settingWindow = 1, 2, 3, 4
-
-	frameHead     = 9
-	largestFrame  = 16 << 10
-	firstWindow   = 65_535
-	largestWindow = 1<<31 - 1
-	usualTable    = 4096
-)
-
-const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+// usualTable is the size of a table, unless a setting changes it.
+const usualTable = 4096
 
 // message is the frames of a request, without the numbers of the stream.
 type message struct {
 	text []byte
 	data int // offset of the DATA frame, 0 if there is none
 	body int // size of the content
-}
-
-// appendFrame appends a frame of stream 0.
-func appendFrame(b []byte, kind, flags byte, payload []byte) []byte {
-	n := len(payload)
-	b = append(b, byte(n>>16), byte(n>>8), byte(n), kind, flags, 0, 0, 0, 0)
-	return append(b, payload...)
 }
 
 // appendTo appends the request with the id of a stream.
@@ -100,14 +81,14 @@ func encode(messages []Message) (first message, others []message, err error) {
 				return message{}, err
 			}
 		}
-		if block.Len() > largestFrame || len(m.Body) > largestFrame {
+		if block.Len() > h2frame.Largest || len(m.Body) > h2frame.Largest {
 			return message{}, errors.New("fakeh2: a request needs more than a frame for its fields or for its content")
 		}
 		if len(m.Body) == 0 {
-			return message{text: appendFrame(nil, frameHeaders, flagEndHeaders|flagEndStream, block.Bytes())}, nil
+			return message{text: h2frame.Append(nil, h2frame.Headers, h2frame.EndHeaders|h2frame.EndStream, 0, block.Bytes())}, nil
 		}
-		head := appendFrame(nil, frameHeaders, flagEndHeaders, block.Bytes())
-		return message{text: appendFrame(head, frameData, flagEndStream, m.Body), data: len(head), body: len(m.Body)}, nil
+		head := h2frame.Append(nil, h2frame.Headers, h2frame.EndHeaders, 0, block.Bytes())
+		return message{text: h2frame.Append(head, h2frame.Data, h2frame.EndStream, 0, m.Body), data: len(head), body: len(m.Body)}, nil
 	}
 	if first, err = one(&messages[0]); err != nil {
 		return first, nil, err
@@ -131,16 +112,8 @@ func encode(messages []Message) (first message, others []message, err error) {
 // hello returns the bytes that a client sends before its first request: its window is so large
 // that responses need not wait.
 func hello() []byte {
-	var settings []byte
-	for _, s := range []struct {
-		id    uint16
-		value uint32
-	}{{settingPush, 0}, {settingWindow, largestWindow}} {
-		settings = binary.BigEndian.AppendUint16(settings, s.id)
-		settings = binary.BigEndian.AppendUint32(settings, s.value)
-	}
-	b := appendFrame([]byte(preface), frameSettings, 0, settings)
-	return appendFrame(b, frameWindow, 0, binary.BigEndian.AppendUint32(nil, largestWindow-firstWindow))
+	b := h2frame.AppendSettings([]byte(h2frame.Preface), h2frame.SettingPush, 0, h2frame.SettingWindow, h2frame.LargestWindow)
+	return h2frame.AppendWindow(b, h2frame.LargestWindow-h2frame.FirstWindow)
 }
 
 // checkFirst decodes the fields of the first response of a connection.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/bench/internal/h2frame"
 	"github.com/valyala/fasthttp/bench/internal/protocols"
 )
 
@@ -161,19 +162,19 @@ func TestWrongRequestsAreNoticed(t *testing.T) {
 		t.Error("a response without content")
 	}
 	request := func(id, flags byte) string {
-		b := appendFrame(nil, frameHeaders, flags, nil)
+		b := h2frame.Append(nil, h2frame.Headers, flags, 0, nil)
 		b[8] = id
 		return string(b)
 	}
 	for text, ok := range map[string]bool{
-		preface: true, preface[:5]: true, "GET / HTTP/1.1\r\n": false,
-		preface + request(1, flagEndHeaders|flagEndStream) + request(3, flagEndHeaders): true,
-		preface + request(1, flagEndStream):                                             false,
-		preface + request(2, flagEndHeaders):                                            false,
-		preface + request(3, flagEndHeaders) + request(1, flagEndHeaders):               false,
-		preface + string(appendFrame(nil, frameReset, 0, make([]byte, 4))):              false,
-		preface + string(appendFrame(nil, frameContinuation, 0, nil)):                   false,
-		preface + string(appendFrame(nil, frameData, 0, make([]byte, 20<<10))):          false,
+		h2frame.Preface: true, h2frame.Preface[:5]: true, "GET / HTTP/1.1\r\n": false,
+		h2frame.Preface + request(1, h2frame.EndHeaders|h2frame.EndStream) + request(3, h2frame.EndHeaders): true,
+		h2frame.Preface + request(1, h2frame.EndStream):                                                     false,
+		h2frame.Preface + request(2, h2frame.EndHeaders):                                                    false,
+		h2frame.Preface + request(3, h2frame.EndHeaders) + request(1, h2frame.EndHeaders):                   false,
+		h2frame.Preface + string(h2frame.Append(nil, h2frame.Reset, 0, 0, make([]byte, 4))):                 false,
+		h2frame.Preface + string(h2frame.Append(nil, h2frame.Continuation, 0, 0, nil)):                      false,
+		h2frame.Preface + string(h2frame.Append(nil, h2frame.Data, 0, 0, make([]byte, 20<<10))):             false,
 	} {
 		s, err := NewServer([]Message{answer})
 		if err != nil {

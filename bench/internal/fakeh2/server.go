@@ -1,13 +1,14 @@
 package fakeh2
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"sync"
+
+	"github.com/valyala/fasthttp/bench/internal/h2frame"
 )
 
 // Server answers HTTP/2 clients with responses made in advance. It detects the ends of
@@ -70,25 +71,16 @@ func (s *Server) newSide() side {
 	next := s.conns * apart % len(s.answers)
 	s.conns++
 	return side{
-		server: s, next: next, greets: len(preface),
-		out:   append(make([]byte, 0, enough), helloOfServer()...),
-		carry: make([]byte, 0, largestFrame+frameHead),
+		server: s, next: next, greets: len(h2frame.Preface),
+		out: append(make([]byte, 0, enough), helloOfServer()...),
 	}
 }
 
 // helloOfServer returns the server's first frames, with a window large enough for all content
 // of the client.
 func helloOfServer() []byte {
-	var settings []byte
-	for _, s := range []struct {
-		id    uint16
-		value uint32
-	}{{settingStreams, slots}, {settingWindow, largestWindow}} {
-		settings = binary.BigEndian.AppendUint16(settings, s.id)
-		settings = binary.BigEndian.AppendUint32(settings, s.value)
-	}
-	b := appendFrame(nil, frameSettings, 0, settings)
-	return appendFrame(b, frameWindow, 0, binary.BigEndian.AppendUint32(nil, largestWindow-firstWindow))
+	b := h2frame.AppendSettings(nil, h2frame.SettingStreams, slots, h2frame.SettingWindow, h2frame.LargestWindow)
+	return h2frame.AppendWindow(b, h2frame.LargestWindow-h2frame.FirstWindow)
 }
 
 // side is the server's side of a connection.
@@ -99,86 +91,59 @@ type side struct {
 	last     uint32
 	received int // content of requests since the last window update
 	out      []byte
-	carry    []byte // of an incomplete frame
+	in       h2frame.Reader
 }
 
 // take processes the bytes that the client has written.
 func (s *side) take(p []byte) error {
 	if s.greets > 0 {
 		n := min(s.greets, len(p))
-		if string(p[:n]) != preface[len(preface)-s.greets:][:n] {
+		if string(p[:n]) != h2frame.Preface[len(h2frame.Preface)-s.greets:][:n] {
 			return errors.New("fakeh2: the client has another preface")
 		}
 		s.greets -= n
 		p = p[n:]
 	}
-	text := p
-	if len(s.carry) > 0 {
-		s.carry = append(s.carry, p...)
-		text = s.carry
-	}
-	read := 0
-	for len(text)-read >= frameHead {
-		head := text[read:]
-		size := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
-		if size > largestFrame {
-			return fmt.Errorf("fakeh2: a frame of %d bytes", size)
-		}
-		if len(head) < frameHead+size {
-			break
-		}
-		if err := s.frame(head[3], head[4], binary.BigEndian.Uint32(head[5:]), head[frameHead:frameHead+size]); err != nil {
-			return err
-		}
-		read += frameHead + size
-	}
-	s.carry = append(s.carry[:0], text[read:]...)
-	return nil
+	return s.in.Feed(p, s.frame)
 }
 
-func (s *side) frame(kind, flags byte, id uint32, payload []byte) error {
-	switch kind {
-	case frameHeaders:
-		if id <= s.last || id%2 == 0 || flags&flagEndHeaders == 0 {
-			return fmt.Errorf("fakeh2: a request on stream %d with flags %x", id, flags)
+func (s *side) frame(f h2frame.Frame) error {
+	switch f.Kind {
+	case h2frame.Headers:
+		if f.Stream <= s.last || f.Stream%2 == 0 || !f.Is(h2frame.EndHeaders) {
+			return fmt.Errorf("fakeh2: a request on stream %d with flags %x", f.Stream, f.Flags)
 		}
-		s.last = id
-		s.answerAt(flags, id)
-	case frameData:
-		if s.received += len(payload); s.received >= refresh {
-			s.out = appendFrame(s.out, frameWindow, 0, binary.BigEndian.AppendUint32(nil, uint32(s.received)))
+		s.last = f.Stream
+		s.answerAt(f)
+	case h2frame.Data:
+		if s.received += len(f.Payload); s.received >= refresh {
+			s.out = h2frame.AppendWindow(s.out, s.received)
 			s.received = 0
 		}
-		s.answerAt(flags, id)
-	case frameSettings:
-		if flags&flagAck == 0 {
-			s.out = appendFrame(s.out, frameSettings, flagAck, nil)
-		}
-	case framePing:
-		if flags&flagAck == 0 {
-			s.out = appendFrame(s.out, framePing, flagAck, payload)
-		}
-	case frameReset:
-		return fmt.Errorf("fakeh2: stream %d is reset: %x", id, payload)
-	case frameContinuation:
-		return fmt.Errorf("fakeh2: a frame of type %d", kind)
+		s.answerAt(f)
+	case h2frame.Settings, h2frame.Ping:
+		s.out = h2frame.AppendAnswer(s.out, f)
+	case h2frame.Reset:
+		return fmt.Errorf("fakeh2: stream %d is reset: %x", f.Stream, f.Payload)
+	case h2frame.Continuation:
+		return fmt.Errorf("fakeh2: a frame of type %d", f.Kind)
 	}
 	return nil
 }
 
 // answerAt answers a request if it has ended.
-func (s *side) answerAt(flags byte, id uint32) {
-	if flags&flagEndStream == 0 {
+func (s *side) answerAt(f h2frame.Frame) {
+	if !f.Is(h2frame.EndStream) {
 		return
 	}
 	m := &s.server.first
-	if id > 1 {
+	if f.Stream > 1 {
 		m = &s.server.answers[s.next]
 		if s.next++; s.next == len(s.server.answers) {
 			s.next = 0
 		}
 	}
-	s.out = m.appendTo(s.out, id)
+	s.out = m.appendTo(s.out, f.Stream)
 }
 
 // served is the client's view of a connection in memory. It may be used by one reader and one

@@ -1,11 +1,10 @@
 package fakenet
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,30 +92,6 @@ func drive(t *testing.T, cfg Config, serve func(net.Listener) error) error {
 	return listen(t, cfg).Drive(serve, nothing, nothing)
 }
 
-func TestReadYieldsExactlyTheRequestsAtAnyBufferSize(t *testing.T) {
-	for _, requests := range []int{1, 2, 3, 50, 5000} {
-		want := bytes.Repeat([]byte(testRequest), requests)
-		for _, size := range []int{1, 2, 7, len(testRequest) - 1, len(testRequest), len(testRequest) + 1, 4096, 65536, 1 << 20} {
-			_, c := accepted(t, requests)
-			var got []byte
-			buf := make([]byte, size)
-			for {
-				n, err := c.Read(buf)
-				got = append(got, buf[:n]...)
-				if err == io.EOF {
-					break
-				}
-				if err != nil || n == 0 {
-					t.Fatalf("Read: %d, %v", n, err)
-				}
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("%d requests, buffer of %d: got %d bytes, want %d", requests, size, len(got), len(want))
-			}
-		}
-	}
-}
-
 func TestWriteCountsResponsesHoweverTheyAreCut(t *testing.T) {
 	const requests = 7
 	all := []byte(strings.Repeat(testResponse, requests))
@@ -125,25 +100,13 @@ func TestWriteCountsResponsesHoweverTheyAreCut(t *testing.T) {
 		if _, err := c.Read(make([]byte, 4096)); err != nil {
 			t.Fatal(err)
 		}
-		for p := range chunks(all, piece) {
+		for p := range slices.Chunk(all, piece) {
 			if n, err := c.Write(p); n != len(p) || err != nil {
 				t.Fatalf("pieces of %d: Write: %d, %v", piece, n, err)
 			}
 		}
 		if err := errors.Join(c.Close(), ln.Wait(), ln.Stop()); err != nil {
 			t.Fatalf("pieces of %d: %v", piece, err)
-		}
-	}
-}
-
-func chunks(p []byte, size int) func(yield func([]byte) bool) {
-	return func(yield func([]byte) bool) {
-		for len(p) > 0 {
-			n := min(size, len(p))
-			if !yield(p[:n]) {
-				return
-			}
-			p = p[n:]
 		}
 	}
 }
@@ -224,22 +187,28 @@ func (c *countingConn) Read(p []byte) (int, error) {
 }
 
 func TestHarnessAllocatesNothing(t *testing.T) {
-	ln := listen(t, Config{Requests: 1 << 30, PerConn: 3, Clients: 1})
-	ln.Start()
 	buf := make([]byte, 4096)
 	answers := []byte(strings.Repeat(testResponse, 3))
-	connection := func() {
-		c, err := ln.Accept()
-		if err != nil {
-			t.Fatal(err)
+	for _, onePerRead := range []bool{false, true} {
+		ln := listen(t, Config{Texts: numbered(5), Requests: 1 << 30, PerConn: 3, Clients: 1, OnePerRead: onePerRead})
+		ln.Start()
+		connection := func() {
+			c, err := ln.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for from := 0; from < len(answers); from += len(testResponse) {
+				if _, err := c.Read(buf); err != nil && onePerRead {
+					t.Fatal(err)
+				}
+				_, _ = c.Write(answers[from:][:100])
+				_, _ = c.Write(answers[from+100:][:len(testResponse)-100])
+			}
+			_ = c.Close()
 		}
-		_, _ = c.Read(buf)
-		_, _ = c.Write(answers[:100])
-		_, _ = c.Write(answers[100:])
-		_ = c.Close()
-	}
-	connection()
-	if n := testing.AllocsPerRun(100, connection); n != 0 {
-		t.Errorf("%v allocations per connection", n)
+		connection()
+		if n := testing.AllocsPerRun(100, connection); n != 0 {
+			t.Errorf("one request a read: %v: %v allocations per connection", onePerRead, n)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
@@ -46,7 +47,7 @@ func (r *FillReport) add(server string, row *Filled, err error) {
 		if row.Failed == 0 {
 			return
 		}
-		err = fmt.Errorf("%s, the first: %s", rig.Plural(row.Failed, "failure"), row.Wrong)
+		err = fmt.Errorf("%s, the first: %s", markdown.Plural(row.Failed, "failure"), row.Wrong)
 	}
 	r.failed++
 	r.Failures = append(r.Failures, fmt.Sprintf("%s: %v", server, err))
@@ -70,13 +71,13 @@ func (r *FillReport) Markdown() string {
 	r.WriteMarkdown(&b, "As many connections as fit")
 	b.WriteString("\n" + FillNote)
 	r.WriteTable(&b)
-	rig.WriteFailures(&b, r.Failures)
+	markdown.WriteFailures(&b, r.Failures)
 	return b.String()
 }
 
 // WriteTable writes the table of all servers, with the limit that each has reached.
 func (r *FillReport) WriteTable(b *strings.Builder) {
-	table := rig.Table{Header: []string{
+	table := markdown.Table{Header: []string{
 		"server", "connections held", "failures", "server processes", "opened/s", "requests/s", "CPU µs/request",
 		"user bytes/connection", "kernel bytes/connection", "clients' bytes/connection", "memory in total", "took",
 	}}

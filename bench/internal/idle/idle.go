@@ -4,6 +4,7 @@
 package idle
 
 import (
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/study"
 	"slices"
 
@@ -58,7 +59,7 @@ func Kind(speaks Protocol) *study.Kind {
 			if n := r.Rows[0].Procs; n > 1 {
 				processes = fmt.Sprintf("%d server processes that share a port", n)
 			}
-			return []string{fmt.Sprintf("%s, %s", rig.Plural(r.Rows[0].Conns, "connection"), processes)}
+			return []string{fmt.Sprintf("%s, %s", markdown.Plural(r.Rows[0].Conns, "connection"), processes)}
 		},
 	}
 	switch speaks {
@@ -146,7 +147,7 @@ type held struct{ conns, procs int }
 
 // Row implements study.Load.
 func (h held) Row() study.Row {
-	return study.Row{Name: rig.Plural(h.conns, "connection"), Conns: h.conns, Procs: h.procs}
+	return study.Row{Name: markdown.Plural(h.conns, "connection"), Conns: h.conns, Procs: h.procs}
 }
 
 // IsFor implements study.Load.

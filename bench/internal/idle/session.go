@@ -29,41 +29,25 @@ type sample struct {
 // measure starts server processes, opens all connections, and compares the usage of the
 // processes before and after.
 func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, err error) {
-	processes, err := s.startServers(ctx, server)
-	defer func() { err = errors.Join(err, stopAll(processes)) }()
+	h := holding{session: s}
+	defer func() { err = errors.Join(err, h.stop()) }()
+	if err := h.begin(ctx, server); err != nil {
+		return got, err
+	}
+	before, err := settled(ctx, h.servers)
 	if err != nil {
 		return got, err
 	}
-	addr := processes[0].Addr
-	if err := warmUp(addr, s.procs, s.speaks); err != nil {
-		return got, fmt.Errorf("warming up: %w", err)
-	}
-	before, err := settled(ctx, processes)
-	if err != nil {
-		return got, err
-	}
-
-	var children []*rig.Child
-	defer func() { err = errors.Join(err, stopAll(children)) }()
 	conns := 0
 	for _, c := range s.crowds {
 		conns += c.conns
-		child, err := rig.StartChild(ctx, nil, c.command(s.self, addr))
-		if err != nil {
-			return got, err
-		}
-		children = append(children, child)
-	}
-	for i, child := range children {
-		opened, err := hear(ctx, child, crowdOpen)
-		if err == nil && opened.conns < s.crowds[i].conns {
-			err = errors.New(opened.wrong)
-		}
-		if err != nil {
+		if _, err := h.open(ctx, c); err == nil && h.held < conns {
+			return got, fmt.Errorf("opening connections: %s", h.wrong)
+		} else if err != nil {
 			return got, fmt.Errorf("opening connections: %w", err)
 		}
 	}
-	after, err := settled(ctx, processes)
+	after, err := settled(ctx, h.servers)
 	if err != nil {
 		return got, err
 	}

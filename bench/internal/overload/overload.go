@@ -1,31 +1,21 @@
 // Package overload measures the effect of Server.MaxQueueTime: how long the served requests of an
-// overloaded server take, with and without it. Start with Run.
+// overloaded server take, with and without it. Start with Measure.
 package overload
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/bench/internal/cputime"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
-	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
-
-// Options are the settings of a session.
-type Options struct {
-	Rounds int
-	Lasts  time.Duration // of one load
-	Conns  int
-}
 
 // work is the work of a handler for a request: it waits, and then computes.
 type work struct{ waits, computes time.Duration }
@@ -44,178 +34,126 @@ var works = []work{
 	{2 * time.Millisecond, 200 * time.Microsecond},
 }
 
+// Row implements study.Load.
+func (w work) Row() study.Row { return study.Row{Name: "the handler " + w.String()} }
+
+// IsFor implements study.Load. Handlers are limited only if they wait.
+func (w work) IsFor(of *rig.Server) bool { return of.Name != limited || w.waits > 0 }
+
 const (
-	// normal is the part of its capacity at which a server is not overloaded.
-	normal = 0.7
+	// usual is the part of its capacity at which a server is not overloaded.
+	usual = 0.7
 	// over is the load of an overloaded server, in multiples of its capacity.
 	over = 2
 	// serverWord makes the program a server: see Serve.
 	serverWord = "overloaded"
 )
 
-// Result has the figures of one load.
-type Result struct {
-	Offered  float64 // requests per second
-	Served   float64 // responses 200 per second
-	Refused  float64 // responses 503, as a part of all requests
-	Unsent   float64 // requests for which all connections were busy, as a part
-	P50, P99 time.Duration
+// The loads, which take the place of servers.
+const (
+	normal  = "normal load"
+	without = "overload"
+	with    = "overload, MaxQueueTime"
+	limited = "overload, MaxQueueTime, few handlers"
+)
+
+// The figures of a load.
+const (
+	offered  = "offered/s"
+	served   = "served/s"
+	refusals = "refused %" // of all requests
+	unsents  = "unsent %"  // all connections were busy
+)
+
+// Kind is the kind of these measurements.
+var Kind = &study.Kind{
+	Name: "overload", Title: "Overload", Client: "client", Measured: "load",
+	Note: "The client sends requests at random times, whether responses have come or not, over as many connections as\n" +
+		"needed. Normal is 0.7 of the capacity of the server, and overload 2 times of it. MaxQueueTime is the 99th percentile\n" +
+		"of the normal load. The ratios compare the 99th percentiles of served requests with the normal load.\n" +
+		"The time that a handler waits for a processor after it has begun is not measured by the server: with handlers\n" +
+		"that wait first, as in the last table, requests begin at once and are late all the same. There the last line\n" +
+		"has a server that also refuses requests while so many handlers run that they compute for a quarter of MaxQueueTime.\n",
+	Columns: []study.Column{
+		{Figure: offered},
+		{Figure: served},
+		{Figure: refusals, Digits: 1},
+		{Figure: unsents, Digits: 1},
+		{Figure: study.P50},
+		{Figure: study.P99, Spread: true},
+		{Figure: study.P99, Title: "p99 ÷ normal", To: normal},
+	},
 }
 
-// Row has the figures of one kind of work, as medians of all rounds, and the ratios of the 99th
-// percentiles of the times of served requests to the one of the normal load.
-type Row struct {
-	Work                    string
-	Capacity                float64 // requests per second
-	Limit                   time.Duration
-	Normal, Without, With   Result
-	WithoutRatio, WithRatio float64
-
-	// Handlers is how many handlers that wait could run at once in the load of Handled, which had
-	// the same Limit; 0 if the handler does not wait.
-	Handlers     int
-	Handled      Result
-	HandledRatio float64
-}
-
-// Report has the figures of a session.
-type Report struct {
-	rig.Head
-	Rows     []Row
-	Failures []string
-}
-
-// Failed returns how many kinds of work failed, and how many there are.
-func (r *Report) Failed() (n, all int) { return len(r.Failures), len(works) }
-
-// Run measures.
-func Run(ctx context.Context, opts Options, log progress.Log) (*Report, error) {
-	r := &Report{Head: rig.NewHead(nil, opts.Rounds)}
-	place, _, err := rig.Separate()
+// Measure measures all kinds of work over a number of connections. The program must have called
+// Serve.
+func Measure(ctx context.Context, dir string, opts study.Options, conns int, log progress.Log) (*study.Report, error) {
+	s, err := study.New(dir, Kind, opts, log)
 	if err != nil {
-		place = rig.Anywhere
+		return nil, err
+	}
+	defer s.Close()
+	for _, name := range []string{normal, without, with, limited} {
+		s.Servers = append(s.Servers, &rig.Server{Name: name})
 	}
 	turns := calibrate()
-	for _, w := range works {
-		row, err := measure(ctx, place, w, turns, opts)
-		if err != nil {
-			r.Failures = append(r.Failures, fmt.Sprintf("%v: %v", w, err))
-			continue
+	var capacity float64    // of this round, in requests a second
+	var limit time.Duration // the 99th percentile of the normal load
+	return study.Measure(ctx, s, works, func(ctx context.Context, w work, kind *rig.Server) (study.Figures, error) {
+		job := server{Waits: w.waits, Turns: int(turns * float64(w.computes))}
+		run := func(rate float64, conns int) (study.Figures, error) {
+			return loadServer(ctx, s.Place, job, rate, conns, time.Duration(s.Seconds)*time.Second)
 		}
-		log.Note(fmt.Sprintf("%v: p99 %.1f times the normal one without, %.2f with", w, row.WithoutRatio, row.WithRatio))
-		r.Rows = append(r.Rows, row)
-	}
-	return r, ctx.Err()
-}
-
-// measure measures one kind of work.
-func measure(ctx context.Context, at rig.Place, w work, turns float64, opts Options) (Row, error) {
-	row := Row{Work: w.String()}
-	var capacities, limits, handlers []float64
-	var loads [4][]Result
-	for range opts.Rounds {
-		run := func(bounds bounds, rate float64, conns int) (Result, error) {
-			return loadServer(ctx, at, w, turns, bounds, rate, conns, opts)
-		}
-		most, err := run(bounds{}, 0, 64)
-		if err != nil {
-			return row, err
-		}
-		usual, err := run(bounds{}, normal*most.Served, opts.Conns)
-		if err != nil {
-			return row, err
-		}
-		without, err := run(bounds{}, over*most.Served, opts.Conns)
-		if err != nil {
-			return row, err
-		}
-		with, err := run(bounds{wait: usual.P99}, over*most.Served, opts.Conns)
-		if err != nil {
-			return row, err
-		}
-		results := []Result{usual, without, with}
-		if w.waits > 0 {
-			// as many as compute for a quarter of the limit together
-			at := bounds{wait: usual.P99, handlers: max(int(usual.P99/w.computes/4), 1)}
-			handled, err := run(at, over*most.Served, opts.Conns)
+		if kind.Name == normal {
+			capacity = 0
+			most, err := run(0, 64)
 			if err != nil {
-				return row, err
+				return nil, err
 			}
-			results, handlers = append(results, handled), append(handlers, float64(at.handlers))
+			got, err := run(usual*most[served], conns)
+			if err == nil {
+				capacity, limit = most[served], time.Duration(got[study.P99]*float64(time.Microsecond))
+			}
+			return got, err
 		}
-		capacities, limits = append(capacities, most.Served), append(limits, float64(usual.P99))
-		for i, result := range results {
-			loads[i] = append(loads[i], result)
+		if capacity == 0 {
+			return nil, errors.New("the normal load failed")
 		}
-	}
-	if w.waits > 0 {
-		row.Handlers, row.Handled, row.HandledRatio = int(stats.Median(handlers)), median(loads[3]), ratio(loads[3], loads[0])
-	}
-	row.Capacity, row.Limit = stats.Median(capacities), time.Duration(stats.Median(limits))
-	row.Normal, row.Without, row.With = median(loads[0]), median(loads[1]), median(loads[2])
-	row.WithoutRatio = ratio(loads[1], loads[0])
-	row.WithRatio = ratio(loads[2], loads[0])
-	return row, nil
-}
-
-// median returns the medians of the figures.
-func median(all []Result) Result {
-	of := func(figure func(r Result) float64) float64 {
-		var samples []float64
-		for _, r := range all {
-			samples = append(samples, figure(r))
+		if kind.Name != without {
+			job.Limit = limit
 		}
-		return stats.Median(samples)
-	}
-	return Result{
-		Offered: of(func(r Result) float64 { return r.Offered }),
-		Served:  of(func(r Result) float64 { return r.Served }),
-		Refused: of(func(r Result) float64 { return r.Refused }),
-		Unsent:  of(func(r Result) float64 { return r.Unsent }),
-		P50:     time.Duration(of(func(r Result) float64 { return float64(r.P50) })),
-		P99:     time.Duration(of(func(r Result) float64 { return float64(r.P99) })),
-	}
-}
-
-// ratio returns the median of the rounds' ratios.
-func ratio(a, b []Result) float64 {
-	var ratios []float64
-	for i := range a {
-		ratios = append(ratios, stats.Ratio(float64(a[i].P99), float64(b[i].P99)))
-	}
-	return stats.Median(ratios)
-}
-
-// bounds are the limits of a server, or 0.
-type bounds struct {
-	wait     time.Duration // MaxQueueTime
-	handlers int           // that run at once
+		if kind.Name == limited {
+			// as many as compute for a quarter of the limit together
+			job.Handlers = max(int(limit/w.computes/4), 1)
+		}
+		return run(over*capacity, conns)
+	})
 }
 
 // loadServer starts a server for one load.
-func loadServer(ctx context.Context, at rig.Place, w work, turns float64, limit bounds, rate float64, conns int, opts Options) (r Result, err error) {
-	line, err := rig.SelfCommand(at, serverWord, server{w.waits, int(turns * float64(w.computes)), limit.wait, limit.handlers})
+func loadServer(ctx context.Context, at rig.Place, job server, rate float64, conns int, lasts time.Duration) (study.Figures, error) {
+	line, err := rig.SelfCommand(at, serverWord, job)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	child, err := rig.StartChild(ctx, []string{"GOMAXPROCS=1"}, line)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	defer child.Stop()
 	var addr netip.AddrPort
 	if err := child.Hear(ctx, "server", &addr); err != nil {
-		return r, err
+		return nil, err
 	}
-	c, err := dial(addr, conns)
+	c, err := dial(addr.String(), conns)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	defer c.close()
-	if _, err := c.load(rate, opts.Lasts/4); err != nil {
-		return r, err
+	defer c.sockets.Close()
+	if _, err := c.load(rate, lasts/4); err != nil {
+		return nil, err
 	}
-	return c.load(rate, opts.Lasts)
+	return c.load(rate, lasts)
 }
 
 // server is the job of a server: how long its handler waits, in how many turns it computes, and
@@ -227,7 +165,7 @@ type server struct {
 	Handlers int
 }
 
-// Serve makes the program a server if it was started as one by Run, and then does not return.
+// Serve makes the program a server if it was started as one by Measure, and then does not return.
 func Serve() {
 	rig.AnswerAs(serverWord, func(_ context.Context, job server) (addr netip.AddrPort, err error) {
 		ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -301,55 +239,4 @@ func calibrate() float64 {
 		return 1
 	}
 	return turns / float64(took)
-}
-
-// Note explains the table.
-const Note = "The client sends requests at random times, whether responses have come or not, over as many connections as\n" +
-	"needed. Normal is 0.7 of the capacity of the server, and overload 2 times of it. MaxQueueTime is the 99th percentile\n" +
-	"of the normal load. The ratios compare the 99th percentiles of served requests with the normal load.\n" +
-	"The time that a handler waits for a processor after it has begun is not measured by the server: with handlers\n" +
-	"that wait first, as in the last row, requests begin at once and are late all the same. For these the last column\n" +
-	"has a server that also refuses requests while so many handlers run that they compute for a quarter of MaxQueueTime.\n"
-
-// Markdown returns the report as Markdown.
-func (r *Report) Markdown() string {
-	var b strings.Builder
-	r.WriteMarkdown(&b, "Overload")
-	b.WriteString("\n" + Note)
-	table := rig.Table{Header: []string{"the handler", "capacity/s", "p99 normal", "served/s, p99 without", "served/s, p99 with", "refused with", "ratio without", "ratio with", "ratio with, and a limit of handlers"}}
-	for _, row := range r.Rows {
-		table.Rows = append(table.Rows, []string{
-			row.Work, fmt.Sprintf("%.0f", row.Capacity), rounded(row.Normal.P99),
-			fmt.Sprintf("%.0f, %s", row.Without.Served, rounded(row.Without.P99)),
-			fmt.Sprintf("%.0f, %s", row.With.Served, rounded(row.With.P99)),
-			fmt.Sprintf("%.0f %%", 100*row.With.Refused),
-			fmt.Sprintf("%.1f", row.WithoutRatio), fmt.Sprintf("%.2f", row.WithRatio), row.handled(),
-		})
-	}
-	table.Write(&b)
-	rig.WriteFailures(&b, r.Failures)
-	return b.String()
-}
-
-// handled returns the figures of a limited number of handlers.
-func (r *Row) handled() string {
-	if r.Handlers == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.2f (%d handlers, %.0f/s)", r.HandledRatio, r.Handlers, r.Handled.Served)
-}
-
-func rounded(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
-
-// parse returns the status of a response, and reports whether all of it is there.
-func parse(data []byte) (status int, whole bool) {
-	head, body, whole := bytes.Cut(data, []byte("\r\n\r\n"))
-	if !whole || len(head) < len("HTTP/1.1 200") {
-		return 0, false
-	}
-	status, _ = strconv.Atoi(string(head[len("HTTP/1.1 "):len("HTTP/1.1 200")]))
-	_, length, _ := bytes.Cut(head, []byte("\r\nContent-Length: "))
-	length, _, _ = bytes.Cut(length, []byte("\r\n"))
-	size, err := strconv.Atoi(string(length))
-	return status, err == nil && len(body) >= size
 }

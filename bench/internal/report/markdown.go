@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 )
 
 // Markdown returns the comparison as Markdown: one table per group of rows and GOMAXPROCS.
@@ -16,19 +18,14 @@ func (r *Report) Markdown() string {
 		}
 	}
 	m := r.Machine
-	fmt.Fprintf(&b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
+	fmt.Fprintf(&b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, markdown.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
 	fmt.Fprintf(&b, "- Go: %s\n", m.Go)
-	fmt.Fprintf(&b, "- date: %s, %s of %s each\n", r.Date, plural(r.Rounds, "round"), r.Benchtime)
+	fmt.Fprintf(&b, "- date: %s, %s of %s each\n", r.Date, markdown.Plural(r.Rounds, "round"), r.Benchtime)
 	b.WriteString("\nTimes are medians in ns/op, ± the median absolute deviation. A ratio over 1 means that ours is\n" +
 		"faster; it is in parentheses where the two ranges of samples overlap, so that the difference\n" +
 		"may be chance. CPU ratios compare processor time, which other programs on the machine disturb less.\n")
 	r.WriteTables(&b, "##")
-	if len(r.Failures) > 0 {
-		b.WriteString("\n## Failures\n\n")
-		for _, failure := range r.Failures {
-			fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(failure, "\n", " "))
-		}
-	}
+	markdown.WriteFailures(&b, r.Failures)
 	return b.String()
 }
 
@@ -43,7 +40,7 @@ func (r *Report) WriteTables(b *strings.Builder, level string, titles ...string)
 }
 
 func (g group) writeMarkdown(b *strings.Builder, level string) {
-	fmt.Fprintf(b, "\n%s %s, GOMAXPROCS %d\n\n", level, g.title, g.procs)
+	fmt.Fprintf(b, "\n%s %s, GOMAXPROCS %d\n", level, g.title, g.procs)
 	builds := []string{Ours}
 	if !lacksUpstream(g.title) {
 		builds = append(builds, Upstream)
@@ -51,18 +48,15 @@ func (g group) writeMarkdown(b *strings.Builder, level string) {
 	if g.has(NetHTTP) {
 		builds = append(builds, NetHTTP)
 	}
-	header := []string{"row"}
-	header = append(header, builds...)
+	table := markdown.Table{Header: append([]string{"row"}, builds...)}
 	for _, build := range builds[1:] {
-		header = append(header, build+" ÷ ours")
+		table.Header = append(table.Header, build+" ÷ ours")
 	}
 	for _, build := range builds[1:] {
-		header = append(header, "CPU: "+build+" ÷ ours")
+		table.Header = append(table.Header, "CPU: "+build+" ÷ ours")
 	}
 	slashed := strings.Join(builds, " / ")
-	header = append(header, "B/op: "+slashed, "allocs/op: "+slashed)
-	writeCells(b, header)
-	b.WriteString("|---|" + strings.Repeat("---:|", len(header)-1) + "\n")
+	table.Header = append(table.Header, "B/op: "+slashed, "allocs/op: "+slashed)
 
 	for _, row := range g.rows {
 		cells := []string{row.Name}
@@ -81,21 +75,22 @@ func (g group) writeMarkdown(b *strings.Builder, level string) {
 			bytes = append(bytes, countCell(m, bytesPerOp))
 			allocs = append(allocs, countCell(m, allocsPerOp))
 		}
-		writeCells(b, append(cells, strings.Join(bytes, " / "), strings.Join(allocs, " / ")))
+		table.Rows = append(table.Rows, append(cells, strings.Join(bytes, " / "), strings.Join(allocs, " / ")))
 	}
 
 	mean := g.mean()
 	cells := append([]string{"**geometric mean**"}, make([]string, len(builds))...)
 	for _, ratios := range []map[string]float64{mean.Ratios, mean.CPURatios} {
 		for _, other := range builds[1:] {
-			cell := none
+			cell := markdown.None
 			if ratio, ok := ratios[other]; ok {
 				cell = fmt.Sprintf("**%.2f**", ratio)
 			}
 			cells = append(cells, cell)
 		}
 	}
-	writeCells(b, append(cells, "", ""))
+	table.Rows = append(table.Rows, append(cells, "", ""))
+	table.Write(b)
 }
 
 func (g group) has(build string) bool {
@@ -107,16 +102,9 @@ func (g group) has(build string) bool {
 	return false
 }
 
-// none marks a missing figure.
-const none = "–"
-
-func writeCells(b *strings.Builder, cells []string) {
-	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-}
-
 func timeCell(m *Measurement) string {
 	if m == nil {
-		return none
+		return markdown.None
 	}
 	return fmt.Sprintf("%s ±%.0f%%", FormatNs(m.NsPerOp.Median), 100*m.NsPerOp.Spread())
 }
@@ -125,7 +113,7 @@ func (row *Row) ratioCell(other string, ratios map[string]float64, of quantity) 
 	ratio, ok := ratios[other]
 	switch {
 	case !ok:
-		return none
+		return markdown.None
 	case of(row.Builds[Ours]).Overlaps(of(row.Builds[other])):
 		return fmt.Sprintf("(%.2f)", ratio)
 	}
@@ -134,16 +122,9 @@ func (row *Row) ratioCell(other string, ratios map[string]float64, of quantity) 
 
 func countCell(m *Measurement, of quantity) string {
 	if m == nil {
-		return none
+		return markdown.None
 	}
 	return fmt.Sprintf("%.0f", of(m).Median)
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // FormatNs formats short times with three digits and others as whole nanoseconds.

@@ -67,11 +67,7 @@ type Modules struct{ Ours, Upstream string }
 
 // Build compiles the server programs into temp. dir is the bench folder.
 func Build(ctx context.Context, dir, temp string, modules Modules) ([]*Server, error) {
-	ours, err := build(ctx, dir, temp, "ours", modules.Ours, "fasthttp")
-	if err != nil {
-		return nil, err
-	}
-	upstream, err := build(ctx, dir, temp, "upstream", modules.Upstream, "fasthttp")
+	servers, err := buildFasthttp(ctx, dir, temp, modules, "fasthttp")
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +75,30 @@ func Build(ctx context.Context, dir, temp string, modules Modules) ([]*Server, e
 	if err != nil {
 		return nil, err
 	}
+	nethttp.Name, nethttp.Version = NetHTTP, Host().Go
+	return append(servers, nethttp), nil
+}
+
+// BuildFiles compiles the file servers into temp. dir is the bench folder.
+func BuildFiles(ctx context.Context, dir, temp string, modules Modules) ([]*Server, error) {
+	return buildFasthttp(ctx, dir, temp, modules, "files")
+}
+
+// buildFasthttp compiles a program with both fasthttps: ours has two engines.
+func buildFasthttp(ctx context.Context, dir, temp string, modules Modules, program string) ([]*Server, error) {
+	ours, err := build(ctx, dir, temp, "ours-"+program, modules.Ours, program)
+	if err != nil {
+		return nil, err
+	}
+	upstream, err := build(ctx, dir, temp, "upstream-"+program, modules.Upstream, program)
+	if err != nil {
+		return nil, err
+	}
 	event, portable := *ours, *ours
 	event.Name, event.env = Event, []string{engineVariable + "=event"}
 	portable.Name, portable.env = Portable, []string{engineVariable + "=portable"}
 	upstream.Name = Upstream
-	nethttp.Name, nethttp.Version = NetHTTP, Host().Go
-	return []*Server{&event, &portable, upstream, nethttp}, nil
+	return []*Server{&event, &portable, upstream}, nil
 }
 
 // BuildEvent compiles only this fasthttp's server, with the event engine.

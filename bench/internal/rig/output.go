@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
@@ -46,45 +47,11 @@ func (h *Head) WriteMarkdown(b *strings.Builder, title string, more ...string) {
 		}
 	}
 	m := h.Machine
-	fmt.Fprintf(b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
+	fmt.Fprintf(b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, markdown.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
 	fmt.Fprintf(b, "- Go: %s\n", m.Go)
-	fmt.Fprintf(b, "- date: %s, %s\n", h.Date, Plural(h.Rounds, "round"))
+	fmt.Fprintf(b, "- date: %s, %s\n", h.Date, markdown.Plural(h.Rounds, "round"))
 	for _, line := range more {
 		fmt.Fprintf(b, "- %s\n", line)
-	}
-}
-
-// None marks a missing figure.
-const None = "–"
-
-// Table is written as Markdown. Its first column is text, the others numbers.
-type Table struct {
-	Header []string
-	Rows   [][]string
-}
-
-// Write writes the table with an empty line before it.
-func (t *Table) Write(b *strings.Builder) {
-	b.WriteByte('\n')
-	writeCells(b, t.Header)
-	b.WriteString("|---|" + strings.Repeat("---:|", len(t.Header)-1) + "\n")
-	for _, row := range t.Rows {
-		writeCells(b, row)
-	}
-}
-
-func writeCells(b *strings.Builder, cells []string) {
-	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-}
-
-// WriteFailures writes the list of failures, if there are any.
-func WriteFailures(b *strings.Builder, failures []string) {
-	if len(failures) == 0 {
-		return
-	}
-	b.WriteString("\n## Failures\n\n")
-	for _, failure := range failures {
-		fmt.Fprintf(b, "- %s\n", strings.Join(strings.Fields(failure), " "))
 	}
 }
 
@@ -106,19 +73,11 @@ func NewRatio(of, by stats.Summary) Ratio {
 func (r Ratio) String() string {
 	switch {
 	case r.Value == 0:
-		return None
+		return markdown.None
 	case r.Overlaps:
 		return fmt.Sprintf("(%.2f)", r.Value)
 	}
 	return fmt.Sprintf("%.2f", r.Value)
-}
-
-// Plural returns n and the noun, in the plural if needed.
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Met returns the word for a met or a missed goal.

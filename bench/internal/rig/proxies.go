@@ -48,23 +48,16 @@ backend back
 // BuildProxies compiles the proxies, and finds nginx and haproxy. missing has the reason for each
 // of the two if it finds none. StartProxy starts them. backend is the server that they ask.
 func BuildProxies(ctx context.Context, dir, temp string, modules Modules) (proxies []*Server, backend *Server, missing []string, err error) {
-	ours, err := build(ctx, dir, temp, "ours", modules.Ours, "fasthttp")
+	servers, err := buildFasthttp(ctx, dir, temp, modules, "fasthttp")
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	upstream, err := build(ctx, dir, temp, "upstream", modules.Upstream, "fasthttp")
-	if err != nil {
-		return nil, nil, nil, err
+	backend = servers[0]
+	for i, name := range []string{RawProxy, ReverseProxy, UpstreamProxy, UpstreamHand} {
+		proxy := *servers[i/2*2] // the event engine, and the published fasthttp
+		proxy.Name = name
+		proxies = append(proxies, &proxy)
 	}
-	add := func(name string, of Server) {
-		of.Name = name
-		proxies = append(proxies, &of)
-	}
-	ours.env = []string{engineVariable + "=event"}
-	add(RawProxy, *ours)
-	add(ReverseProxy, *ours)
-	add(UpstreamProxy, *upstream)
-	add(UpstreamHand, *upstream)
 	if nginx, err := NewNginx(ctx, temp, NginxSite{}); err != nil {
 		missing = append(missing, err.Error())
 	} else {
@@ -76,7 +69,7 @@ func BuildProxies(ctx context.Context, dir, temp string, modules Modules) (proxi
 		version, _, _ = strings.Cut(version, " - ")
 		proxies = append(proxies, &Server{Name: Haproxy, Version: version, binary: path, dir: temp})
 	}
-	return proxies, ours, missing, nil
+	return proxies, backend, missing, nil
 }
 
 // StartProxy runs a proxy that forwards to the server at backend.

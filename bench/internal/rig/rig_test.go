@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/bench/internal/await"
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
@@ -43,9 +44,9 @@ func TestRatioText(t *testing.T) {
 		{sum(1, 2, 3), sum(4, 5, 6), "0.40"},
 		{sum(1, 2, 4), sum(4, 5, 6), "(0.40)"},
 		{sum(5, 5, 5), sum(4, 4, 4), "1.25"},
-		{sum(), sum(4), None},
-		{sum(4), sum(), None},
-		{sum(4), sum(0), None},
+		{sum(), sum(4), markdown.None},
+		{sum(4), sum(), markdown.None},
+		{sum(4), sum(0), markdown.None},
 	}
 	for _, test := range tests {
 		if got := NewRatio(test.of, test.by).String(); got != test.want {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
@@ -124,7 +125,7 @@ func (g Goal) Verdict() string {
 func WriteGoals(b *strings.Builder, goals []Goal) {
 	b.WriteString("\n| goal | measured | |\n|---|---|---|\n")
 	for _, g := range goals {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", g.Text, cmp.Or(g.Figure, rig.None), g.Verdict())
+		fmt.Fprintf(b, "| %s | %s | %s |\n", g.Text, cmp.Or(g.Figure, markdown.None), g.Verdict())
 	}
 }
 
@@ -155,12 +156,12 @@ func (c Column) cell(r *Report, row *Row, m *Measurement) string {
 	switch {
 	case c.ToRow:
 		if row == r.Rows[0] {
-			return rig.None
+			return markdown.None
 		}
 		return rig.NewRatio(m.Figures[c.Figure], r.Rows[0].Get(m.Server, c.Figure)).String()
 	case c.To != "" || c.From != "":
 		if m.Server == c.To || m.Server == c.From {
-			return rig.None
+			return markdown.None
 		}
 		if c.From != "" {
 			return row.Ratio(c.Figure, c.From, m.Server).String()
@@ -170,7 +171,7 @@ func (c Column) cell(r *Report, row *Row, m *Measurement) string {
 	s, ok := m.Figures[c.Figure]
 	switch {
 	case !ok:
-		return rig.None
+		return markdown.None
 	case c.Least:
 		return fmt.Sprintf("%.*f", c.Digits, s.Min)
 	case c.Sum:
@@ -227,7 +228,7 @@ func (k *Kind) Markdown(r *Report) string {
 		title += ", with TLS"
 	}
 	more := []string{
-		fmt.Sprintf("%s each", rig.Plural(r.Seconds, "second")),
+		fmt.Sprintf("%s each", markdown.Plural(r.Seconds, "second")),
 		fmt.Sprintf("servers: %s, GOMAXPROCS %d; %s: %s", r.ServerPlace, r.Procs, k.Client, r.ClientPlace),
 	}
 	if k.More != nil {
@@ -248,7 +249,7 @@ func (k *Kind) Markdown(r *Report) string {
 			WriteGoals(&b, goals)
 		}
 	}
-	rig.WriteFailures(&b, r.Failures)
+	markdown.WriteFailures(&b, r.Failures)
 	return b.String()
 }
 
@@ -256,7 +257,7 @@ func (k *Kind) Markdown(r *Report) string {
 func (k *Kind) writeOverview(b *strings.Builder, r *Report) {
 	servers := slices.DeleteFunc(slices.Clone(r.Servers), func(name string) bool { return !slices.Contains(k.Overview, name) && len(k.Overview) > 1 })
 	b.WriteString("\n## All rows\n")
-	table := rig.Table{Header: append([]string{"row"}, servers...)}
+	table := markdown.Table{Header: append([]string{"row"}, servers...)}
 	for _, row := range r.Rows {
 		first := k.columns(row)[0]
 		if row.Kind != IdleRow {
@@ -264,7 +265,7 @@ func (k *Kind) writeOverview(b *strings.Builder, r *Report) {
 		}
 		cells := []string{row.Name}
 		for _, name := range servers {
-			text := rig.None
+			text := markdown.None
 			if m := row.Of(name); m != nil {
 				text = fmt.Sprintf("%.*f", first.Digits, m.Figures[first.Figure].Median)
 			}
@@ -289,10 +290,10 @@ func (k *Kind) WriteTables(b *strings.Builder, r *Report, level string) {
 	for _, row := range r.Rows {
 		name := row.Name
 		if row.Conns > 0 && !strings.Contains(name, "connection") && !strings.Contains(name, "socket") {
-			name += ", " + rig.Plural(row.Conns, "connection")
+			name += ", " + markdown.Plural(row.Conns, "connection")
 		}
 		fmt.Fprintf(b, "\n%s %s\n", level, name)
-		table := rig.Table{Header: k.header(row, cmp.Or(k.Measured, "server"))}
+		table := markdown.Table{Header: k.header(row, cmp.Or(k.Measured, "server"))}
 		for _, m := range row.Servers {
 			table.Rows = append(table.Rows, append([]string{m.Server}, k.cells(r, row, m)...))
 		}
@@ -309,7 +310,7 @@ func (k *Kind) writeOne(b *strings.Builder, r *Report) {
 	if *k.One != "" {
 		first = append(first, *k.One)
 	}
-	table := rig.Table{Header: k.header(r.Rows[0], first...)}
+	table := markdown.Table{Header: k.header(r.Rows[0], first...)}
 	for _, server := range r.Servers {
 		for _, row := range r.Rows {
 			m := row.Of(server)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 	"github.com/valyala/fasthttp/bench/internal/study"
@@ -71,7 +72,7 @@ func TLSGoals(r *study.Report) []study.Goal {
 	for _, l := range tlsLoads() {
 		g := study.Goal{
 			ID:   fmt.Sprintf("tls-cpu-%d", l.conns),
-			Text: fmt.Sprintf("TLS, %s: processor time for a request at most %.2f of upstream's", rig.Plural(l.conns, "connection"), tlsMost),
+			Text: fmt.Sprintf("TLS, %s: processor time for a request at most %.2f of upstream's", markdown.Plural(l.conns, "connection"), tlsMost),
 		}
 		row := LoadOf(r, Steady, l.conns)
 		ratio := row.Ratio(study.CPUs, rig.Event, rig.Upstream)

@@ -17,14 +17,12 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
-// ordinaryConns is the number of connections for the ordinary requests of a mixed load.
-const ordinaryConns = 64
-
-// The bounds of Options.Rate. With fewer requests a run would have hardly any slow one; with more, the
-// requests that compute would keep a processor busy alone.
+// The ordinary requests of a mixed load: connections, and requests a second. With fewer requests a
+// run would have hardly any slow one; with many more, the requests that compute would keep a
+// processor busy alone.
 const (
-	LeastRate = 200
-	MostRate  = 10_000
+	ordinaryConns = 64
+	ordinaryRate  = 2000
 )
 
 // disturbance is slow requests beside the ordinary ones, on separate connections.
@@ -134,7 +132,7 @@ func MeasureSlow(ctx context.Context, dir string, opts Options, log progress.Log
 			if err := warmUp(process.Addr, load{}); err != nil {
 				return nil, fmt.Errorf("warming up: %w", err)
 			}
-			return mix(ctx, process.Addr, d, opts.Rate, time.Duration(s.Seconds)*time.Second)
+			return mix(ctx, process.Addr, d, ordinaryRate, time.Duration(s.Seconds)*time.Second)
 		})
 	})
 }

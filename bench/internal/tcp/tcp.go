@@ -23,7 +23,6 @@ import (
 type Options struct {
 	study.Options
 	Varied bool // send varying requests; not with TLS
-	Rate   int  // ordinary requests a second, for MeasureSlow
 	// Others builds more servers, if it is set, and names the ones that it cannot build. Then there
 	// are loads of all kinds: varied requests, TLS, handlers that wait.
 	Others func(ctx context.Context, dir, temp string) (servers []*rig.Server, missing []string)

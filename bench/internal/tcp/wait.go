@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/closedloop"
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
@@ -45,36 +45,15 @@ var handlers = []handler{
 	{"mix", serving.Mixed, time.Millisecond, 10},
 }
 
-// WaitOptions select the rows of MeasureWait.
-type WaitOptions struct {
-	study.Options
-	Time    time.Duration  // that a run takes
-	Only    *regexp.Regexp // names of handlers
-	Conns   []int
-	GoProcs []int    // GOMAXPROCS
-	Servers []string // by their names in rig
-}
+// waitServers are the servers of MeasureWait.
+var waitServers = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP}
 
-// WaitServers are the servers of MeasureWait.
-var WaitServers = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP}
-
-// WaitConns returns the numbers of connections in turn.
-func WaitConns() []int { return []int{16, 64, 512} }
-
-// WaitProcs returns the values of GOMAXPROCS in turn: one, and all processors.
-func WaitProcs() []int { return slices.Compact([]int{1, runtime.NumCPU()}) }
-
-// PerRound is how many runs there are in a round.
-func (o WaitOptions) PerRound() int { return len(o.loads()) * len(o.Servers) }
-
-// loads returns the loads to measure.
-func (o WaitOptions) loads() (all []waitLoad) {
-	for _, procs := range o.GoProcs {
+// waitLoads returns all rows: with GOMAXPROCS 1 and with all processors.
+func waitLoads() (all []waitLoad) {
+	for _, procs := range slices.Compact([]int{1, runtime.NumCPU()}) {
 		for _, h := range handlers {
-			for _, conns := range o.Conns {
-				if o.Only.MatchString(h.name) {
-					all = append(all, waitLoad{h, conns, procs})
-				}
+			for _, conns := range []int{16, 64, 512} {
+				all = append(all, waitLoad{h, conns, procs})
 			}
 		}
 	}
@@ -109,15 +88,10 @@ var Wait = &study.Kind{
 	Columns: []study.Column{{Figure: study.Rate}, {Figure: study.P99}, {Figure: study.CPUs, Digits: 1}},
 }
 
-// MeasureWait measures handlers that wait. dir is the bench folder. The program
-// must call closedloop.Main before anything else.
-func MeasureWait(ctx context.Context, dir string, opts WaitOptions, log progress.Log) (*study.Report, error) {
-	loads := opts.loads()
-	if len(loads) == 0 {
-		return nil, fmt.Errorf("no handler matches %q", opts.Only)
-	}
-	opts.Rows = nil
-	s, err := study.New(dir, Wait, opts.Options, log)
+// MeasureWait measures handlers that wait; a run lasts for some time. dir is the bench folder. The
+// program must call closedloop.Main before anything else.
+func MeasureWait(ctx context.Context, dir string, opts study.Options, lasts time.Duration, log progress.Log) (*study.Report, error) {
+	s, err := study.New(dir, Wait, opts, log)
 	if err != nil {
 		return nil, err
 	}
@@ -126,24 +100,21 @@ func MeasureWait(ctx context.Context, dir string, opts WaitOptions, log progress
 		return nil, err
 	}
 	backend := s.Servers[slices.IndexFunc(s.Servers, func(server *rig.Server) bool { return server.Name == rig.Portable })]
-	s.Servers = slices.DeleteFunc(s.Servers, func(server *rig.Server) bool { return !slices.Contains(opts.Servers, server.Name) })
 	measure := func(ctx context.Context, l waitLoad, server *rig.Server) (study.Figures, error) {
-		return l.measure(ctx, s, server, backend, opts.Time)
+		return l.measure(ctx, s, server, backend, lasts)
 	}
-	r, err := study.Measure(ctx, s, loads, measure)
+	r, err := study.Measure(ctx, s, waitLoads(), measure)
 	if err != nil || opts.Rounds == 1 || opts.Rounds >= doubtRounds { // a quick look judges nothing
 		return r, err
 	}
-	var doubts []waitLoad
-	for i, row := range r.Rows {
-		if missed(row) {
-			doubts = append(doubts, loads[i])
-		}
-	}
+	doubts := slices.DeleteFunc(waitLoads(), func(l waitLoad) bool {
+		row := r.Named(l.Row().Name)
+		return row == nil || !missed(row)
+	})
 	if len(doubts) == 0 {
 		return r, nil
 	}
-	log.Note(fmt.Sprintf("%s not met; measured anew with %s", rig.Plural(len(doubts), "row"), rig.Plural(doubtRounds, "round")))
+	log.Note(fmt.Sprintf("%s not met; measured anew with %s", markdown.Plural(len(doubts), "row"), markdown.Plural(doubtRounds, "round")))
 	s.Rounds = doubtRounds
 	again, err := study.Measure(ctx, s, doubts, measure)
 	if err == nil {
@@ -244,7 +215,7 @@ func verdict(row *study.Row) string {
 		ratio, judged := toBest(row, g.figure, g.better)
 		switch {
 		case !judged:
-			return rig.None
+			return markdown.None
 		case g.met(ratio):
 		case ratio.Overlaps:
 			names = append(names, "("+g.short+")")
@@ -323,9 +294,9 @@ func writeWait(b *strings.Builder, r *study.Report, level string) {
 	}
 	for _, n := range procs {
 		fmt.Fprintf(b, "\n%s GOMAXPROCS %d\n", level, n)
-		table := rig.Table{Header: []string{"handler, connections"}}
+		table := markdown.Table{Header: []string{"handler, connections"}}
 		for _, g := range waitGoals {
-			for _, server := range WaitServers {
+			for _, server := range waitServers {
 				table.Header = append(table.Header, g.figure+" "+waitColumns[server])
 			}
 			table.Header = append(table.Header, "event ÷ best other")
@@ -347,8 +318,8 @@ func waitCells(row *study.Row) []string {
 		cells[0] += " \\*"
 	}
 	for _, g := range waitGoals {
-		for _, server := range WaitServers {
-			text := rig.None
+		for _, server := range waitServers {
+			text := markdown.None
 			if row.Of(server) != nil {
 				text = fmt.Sprintf("%.0f", row.Get(server, g.figure).Median)
 			}

@@ -85,9 +85,6 @@ func loads(conns int) []load {
 			Load:  wsload.Load{Kind: wsload.Broadcast, Conns: min(conns, deafConns-1), Size: deafSize, Rate: deafRate, Deaf: true},
 			times: deafTimes,
 		},
-		echo(", each byte written separately", 64, func(l *wsload.Load) { l.Bytes = true }),
-		echo(", in fragments of 1 byte", 64, func(l *wsload.Load) { l.Fragments = true }),
-		echo(", a ping before each message", 64, func(l *wsload.Load) { l.Ping = true }),
 	}
 }
 

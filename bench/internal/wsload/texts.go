@@ -23,8 +23,7 @@ const variants = 16
 // texts are the bytes that a load sends, made in advance.
 type texts struct {
 	payloads [variants][]byte
-	pings    [variants][]byte // their payloads
-	unit     int              // bytes of a message with all that belongs to it
+	unit     int // bytes of a frame
 	// sends has the messages one after another, often enough that the most messages that are
 	// sent at once follow each other at every variant.
 	sends []byte
@@ -42,26 +41,7 @@ func newTexts(l Load) *texts {
 			payload[i] = byte(x >> 24)
 		}
 		t.payloads[v] = payload
-		t.pings[v] = append([]byte("ping "), byte('a'+v))
-		var unit []byte
-		if l.Ping {
-			unit = appendFrame(unit, finBit|opPing, t.pings[v], x)
-		}
-		if l.Fragments {
-			for i := range payload {
-				first := byte(opContinuation)
-				if i == 0 {
-					first = opBinary
-				}
-				if i == len(payload)-1 {
-					first |= finBit
-				}
-				unit = appendFrame(unit, first, payload[i:i+1], x+uint32(i)*40503)
-			}
-		} else {
-			unit = appendFrame(unit, finBit|opBinary, payload, x)
-		}
-		units[v] = unit
+		units[v] = appendFrame(nil, finBit|opBinary, payload, x)
 	}
 	t.unit = len(units[0])
 	for i := range variants + max(1, l.Depth) - 1 {

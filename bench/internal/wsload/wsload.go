@@ -40,12 +40,6 @@ type Load struct {
 	Size  int    `json:"size"` // of a message, in bytes
 	// Depth is how many messages of an Echo socket are in flight at once.
 	Depth int `json:"depth"`
-	// Ping puts a ping before each message of an Echo socket; the pong must arrive as well.
-	Ping bool `json:"ping,omitempty"`
-	// Bytes writes each byte of an Echo socket separately.
-	Bytes bool `json:"bytes,omitempty"`
-	// Fragments divides messages into frames of one byte.
-	Fragments bool `json:"fragments,omitempty"`
 	// Rate is how many messages a second are broadcast. With 0 the next message is sent when
 	// the one before it has arrived everywhere.
 	Rate int `json:"rate,omitempty"`
@@ -74,11 +68,11 @@ func (l Load) valid() error {
 	wrong := l.Conns < 1 || l.Size < 1 || l.Warm < 0 || l.Time <= 0 || l.Rate < 0 || l.TLS && l.Kind != Idle
 	switch l.Kind {
 	case Echo:
-		wrong = wrong || l.Depth < 1 || l.Rate > 0 || l.Deaf || l.Bytes && l.Depth > 1
+		wrong = wrong || l.Depth < 1 || l.Rate > 0 || l.Deaf
 	case Broadcast:
-		wrong = wrong || l.Ping || l.Bytes || l.Depth > 1
+		wrong = wrong || l.Depth > 1
 	case Idle:
-		wrong = wrong || l.Ping || l.Bytes || l.Fragments || l.Deaf || l.Depth > 1
+		wrong = wrong || l.Deaf || l.Depth > 1
 	default:
 		wrong = true
 	}

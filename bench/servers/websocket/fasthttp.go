@@ -2,8 +2,6 @@ package main
 
 import (
 	"net"
-	"sync"
-	"time"
 
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
@@ -15,59 +13,18 @@ func init() {
 	add(library{name: "fasthttp/websocket", module: "github.com/fasthttp/websocket", place: 20, serve: serveFasthttp})
 }
 
-// fasthttpMember is a socket of the group. The library allows one writer.
-type fasthttpMember struct {
-	writing sync.Mutex
-	*websocket.Conn
-}
-
-func (m *fasthttpMember) send(message *websocket.PreparedMessage) {
-	m.writing.Lock()
-	defer m.writing.Unlock()
-	_ = m.SetWriteDeadline(time.Now().Add(serving.GroupWriteTime))
-	if m.WritePreparedMessage(message) != nil {
-		_ = m.Close()
-	}
-}
-
 func serveFasthttp(ln net.Listener) error {
 	var upgrader websocket.FastHTTPUpgrader
-	var all group[*fasthttpMember]
-	echo := func(c *websocket.Conn) {
-		defer c.Close()
-		for {
-			kind, p, err := c.ReadMessage()
-			if err != nil {
-				return
-			}
-			if err := c.WriteMessage(kind, p); err != nil {
-				return
-			}
-		}
-	}
-	broadcast := func(c *websocket.Conn) {
-		defer c.Close()
-		m := &fasthttpMember{Conn: c}
-		all.join(m)
-		defer all.leave(m)
-		for {
-			kind, p, err := c.ReadMessage()
-			if err != nil {
-				return
-			}
-			message, err := websocket.NewPreparedMessage(kind, p)
-			if err != nil {
-				return
-			}
-			all.each(func(m *fasthttpMember) { m.send(message) })
-		}
-	}
+	var all group[*member[*websocket.PreparedMessage]]
 	return fasthttp.Serve(ln, func(ctx *fasthttp.RequestCtx) {
-		handler := echo
+		handler := echo[*websocket.PreparedMessage]
 		if string(ctx.Path()) == serving.GroupPath {
-			handler = broadcast
+			handler = func(c socket[*websocket.PreparedMessage]) { broadcast(&all, c, websocket.NewPreparedMessage) }
 		}
 		// The upgrader answers requests that it refuses.
-		_ = upgrader.Upgrade(ctx, handler)
+		_ = upgrader.Upgrade(ctx, func(c *websocket.Conn) {
+			defer c.Close()
+			handler(c)
+		})
 	})
 }

@@ -37,7 +37,7 @@ func init() {
 func callbacks() fasthttp.RequestHandler {
 	var upgrader websocket.Upgrader
 	var all websocket.Group
-	echo := &websocket.Handler{OnMessage: func(s *websocket.Socket, m websocket.Message) {
+	echoes := &websocket.Handler{OnMessage: func(s *websocket.Socket, m websocket.Message) {
 		if s.Send(m.Type, m.Data) != nil {
 			s.Abort()
 		}
@@ -47,7 +47,7 @@ func callbacks() fasthttp.RequestHandler {
 		OnMessage: func(_ *websocket.Socket, m websocket.Message) { all.Broadcast(m, (*websocket.Socket).Abort) },
 	}
 	return func(ctx *fasthttp.RequestCtx) {
-		handler := echo
+		handler := echoes
 		if string(ctx.Path()) == serving.GroupPath {
 			handler = broadcast
 		}
@@ -105,14 +105,4 @@ func echoAppending(c *websocket.Conn) {
 }
 
 // echoAsGorilla makes the calls of a program that was written for gorilla/websocket.
-func echoAsGorilla(c *websocket.Conn) {
-	for {
-		kind, p, err := c.ReadMessage()
-		if err != nil {
-			return
-		}
-		if err := c.WriteMessage(kind, p); err != nil {
-			return
-		}
-	}
-}
+func echoAsGorilla(c *websocket.Conn) { echo[*websocket.PreparedMessage](c) }

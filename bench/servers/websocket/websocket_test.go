@@ -22,6 +22,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// start starts a server, and returns its address.
+func start(t *testing.T, l library, job serving.Job) string {
+	t.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = l.serveJob(ln, job)
+	}()
+	t.Cleanup(func() {
+		_ = ln.Close()
+		servertest.Receive(t, "the end of the server", ended)
+	})
+	return ln.Addr().String()
+}
+
 // TestEveryLibraryAnswers puts a little of every load on every library; the load checks the
 // answers.
 func TestEveryLibraryAnswers(t *testing.T) {
@@ -31,29 +50,14 @@ func TestEveryLibraryAnswers(t *testing.T) {
 	const short = 50 * time.Millisecond
 	for _, l := range libraries {
 		t.Run(strings.ReplaceAll(l.name, "/", " "), func(t *testing.T) {
-			ln, err := net.Listen("tcp4", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				_ = l.serve(ln)
-			}()
-			t.Cleanup(func() {
-				_ = ln.Close()
-				servertest.Receive(t, "the end of the server", ended)
-			})
+			addr := start(t, l, serving.Job{})
 			for name, load := range map[string]wsload.Load{
 				"echo":      {Kind: wsload.Echo, Conns: 4, Size: 125, Depth: 1},
 				"in flight": {Kind: wsload.Echo, Conns: 4, Size: 125, Depth: 16},
 				"large":     {Kind: wsload.Echo, Conns: 2, Size: 64 << 10, Depth: 1},
-				"pings":     {Kind: wsload.Echo, Conns: 2, Size: 125, Depth: 1, Ping: true},
-				"bytes":     {Kind: wsload.Echo, Conns: 2, Size: 125, Depth: 1, Bytes: true},
-				"fragments": {Kind: wsload.Echo, Conns: 2, Size: 125, Depth: 1, Fragments: true},
 				"broadcast": {Kind: wsload.Broadcast, Conns: 5, Size: 125},
 			} {
-				load.Addr = ln.Addr().String()
+				load.Addr = addr
 				longer.Until(t, short, func(length time.Duration) error {
 					load.Time = length
 					sockets, err := wsload.Start(t.Context(), rig.Anywhere, load)
@@ -82,20 +86,8 @@ func TestEveryLibrarySpeaksTLS(t *testing.T) {
 	}
 	for _, l := range libraries {
 		t.Run(strings.ReplaceAll(l.name, "/", " "), func(t *testing.T) {
-			ln, err := net.Listen("tcp4", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				_ = l.serveJob(ln, serving.Job{Cert: id.Cert, Key: id.Key})
-			}()
-			t.Cleanup(func() {
-				_ = ln.Close()
-				servertest.Receive(t, "the end of the server", ended)
-			})
-			load := wsload.Load{Kind: wsload.Idle, Addr: ln.Addr().String(), Conns: 3, Size: 125, Time: time.Second, TLS: true}
+			addr := start(t, l, serving.Job{Cert: id.Cert, Key: id.Key})
+			load := wsload.Load{Kind: wsload.Idle, Addr: addr, Conns: 3, Size: 125, Time: time.Second, TLS: true}
 			sockets, err := wsload.Start(t.Context(), rig.Anywhere, load)
 			if err != nil {
 				t.Fatal(err)

@@ -8,23 +8,6 @@ import (
 	"time"
 )
 
-// BuildFiles compiles the file servers into temp. dir is the bench folder.
-func BuildFiles(ctx context.Context, dir, temp string, modules Modules) ([]*Server, error) {
-	ours, err := build(ctx, dir, temp, "ours-files", modules.Ours, "files")
-	if err != nil {
-		return nil, err
-	}
-	upstream, err := build(ctx, dir, temp, "upstream-files", modules.Upstream, "files")
-	if err != nil {
-		return nil, err
-	}
-	event, portable := *ours, *ours
-	event.Name, event.env = Event, []string{engineVariable + "=event"}
-	portable.Name, portable.env = Portable, []string{engineVariable + "=portable"}
-	upstream.Name = Upstream
-	return []*Server{&event, &portable, upstream}, nil
-}
-
 // readyTimeout is how long a started program may take to listen.
 const readyTimeout = 10 * time.Second
 

@@ -1,14 +1,15 @@
 package overload
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
-	"net/netip"
+	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/valyala/fasthttp/bench/internal/epoll"
 	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 // The client is one goroutine that never waits: it sends each request when it is due, however
@@ -16,62 +17,41 @@ import (
 
 // client has connections to the server.
 type client struct {
-	set   int
-	conns map[int32]*conn
-	idle  []*conn
-	to    unix.SockaddrInet4
+	sockets *epoll.Conns
+	conns   []conn
+	idle    []int
 }
 
 // conn is a connection with one request at a time.
 type conn struct {
-	fd   int
 	due  time.Time // of the request
 	data []byte    // of the response
 }
 
 // dial opens n connections.
-func dial(addr netip.AddrPort, n int) (*client, error) {
-	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+func dial(addr string, n int) (*client, error) {
+	sockets, err := epoll.New(256)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{set: set, conns: map[int32]*conn{}, to: unix.SockaddrInet4{Port: int(addr.Port()), Addr: addr.Addr().As4()}}
-	for range n {
-		if err := c.open(); err != nil {
-			c.close()
+	c := &client{sockets: sockets, conns: make([]conn, n)}
+	for i := range n {
+		nc, err := epoll.Dial(addr, nil)
+		if err == nil {
+			err = sockets.Add(nc)
+		}
+		if err != nil {
+			sockets.Close()
 			return nil, err
 		}
+		c.idle = append(c.idle, i)
 	}
 	return c, nil
 }
 
-func (c *client) open() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	if err := unix.Connect(fd, &c.to); err != nil {
-		_ = unix.Close(fd)
-		return err
-	}
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
-	_ = unix.SetNonblock(fd, true)
-	x := &conn{fd: fd}
-	c.conns[int32(fd)] = x
-	c.idle = append(c.idle, x)
-	return unix.EpollCtl(c.set, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
-}
-
-func (c *client) close() {
-	for _, x := range c.conns {
-		_ = unix.Close(x.fd)
-	}
-	_ = unix.Close(c.set)
-}
-
 // load sends rate requests per second, at random times, for this long. A rate of 0 means as many
 // as the connections allow.
-func (c *client) load(rate float64, lasts time.Duration) (Result, error) {
+func (c *client) load(rate float64, lasts time.Duration) (study.Figures, error) {
 	begin := time.Now()
 	end := begin.Add(lasts)
 	due := begin
@@ -89,7 +69,7 @@ func (c *client) load(rate float64, lasts time.Duration) (Result, error) {
 				}
 				unsent++
 			} else if err := c.send(due, rate == 0); err != nil {
-				return Result{}, err
+				return nil, err
 			}
 			sent++
 			if rate > 0 {
@@ -104,16 +84,16 @@ func (c *client) load(rate float64, lasts time.Duration) (Result, error) {
 			}
 		})
 		if err != nil {
-			return Result{}, err
+			return nil, err
 		}
 	}
 	if sent == 0 || len(c.idle) < len(c.conns) {
-		return Result{}, errors.New("some requests got no response")
+		return nil, errors.New("some requests got no response")
 	}
-	return Result{
-		Offered: float64(sent) / lasts.Seconds(), Served: float64(len(times)) / lasts.Seconds(),
-		Refused: float64(refused) / float64(sent), Unsent: float64(unsent) / float64(sent),
-		P50: stats.Percentile(times, 50), P99: stats.Percentile(times, 99),
+	return study.Figures{
+		offered: float64(sent) / lasts.Seconds(), served: float64(len(times)) / lasts.Seconds(),
+		refusals: 100 * float64(refused) / float64(sent), unsents: 100 * float64(unsent) / float64(sent),
+		study.P50: study.Micros(stats.Percentile(times, 50)), study.P99: study.Micros(stats.Percentile(times, 99)),
 	}, nil
 }
 
@@ -121,37 +101,47 @@ var request = []byte("GET /work HTTP/1.1\r\nHost: overload\r\n\r\n")
 
 // send sends a request over an idle connection.
 func (c *client) send(due time.Time, closed bool) error {
-	x := c.idle[len(c.idle)-1]
+	i := c.idle[len(c.idle)-1]
 	c.idle = c.idle[:len(c.idle)-1]
+	x := &c.conns[i]
 	if x.due, x.data = due, x.data[:0]; closed {
 		x.due = time.Now()
 	}
-	_, err := unix.Write(x.fd, request)
+	_, err := c.sockets.Write(i, request)
 	return err
 }
 
 // receive takes the responses that have arrived.
 func (c *client) receive(got func(took time.Duration, status int)) error {
-	var events [256]unix.EpollEvent
-	n, err := unix.EpollWait(c.set, events[:], 0)
-	if err != nil && err != unix.EINTR {
+	events, err := c.sockets.Wait(0)
+	if err != nil {
 		return err
 	}
-	for _, ev := range events[:max(n, 0)] {
-		x := c.conns[ev.Fd]
+	for _, event := range events {
+		x := &c.conns[event.Conn]
 		var buf [4096]byte
-		n, err := unix.Read(x.fd, buf[:])
-		if err == unix.EAGAIN || err == unix.EINTR {
-			continue
-		}
-		if n <= 0 {
-			return errors.New("the server has closed a connection")
+		n, err := c.sockets.Read(event.Conn, buf[:])
+		if err != nil {
+			return err
 		}
 		x.data = append(x.data, buf[:n]...)
 		if status, whole := parse(x.data); whole {
 			got(time.Since(x.due), status)
-			c.idle = append(c.idle, x)
+			c.idle = append(c.idle, event.Conn)
 		}
 	}
 	return nil
+}
+
+// parse returns the status of a response, and reports whether all of it is there.
+func parse(data []byte) (status int, whole bool) {
+	head, body, whole := bytes.Cut(data, []byte("\r\n\r\n"))
+	if !whole || len(head) < len("HTTP/1.1 200") {
+		return 0, false
+	}
+	status, _ = strconv.Atoi(string(head[len("HTTP/1.1 "):len("HTTP/1.1 200")]))
+	_, length, _ := bytes.Cut(head, []byte("\r\nContent-Length: "))
+	length, _, _ = bytes.Cut(length, []byte("\r\n"))
+	size, err := strconv.Atoi(string(length))
+	return status, err == nil && len(body) >= size
 }

@@ -3,13 +3,11 @@ package wsload
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"os"
-	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/cputime"
+	"github.com/valyala/fasthttp/bench/internal/epoll"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
@@ -20,15 +18,15 @@ const (
 	bufSize = 256 << 10
 	// pollTime is how often the loop checks whether it must end while nothing arrives.
 	pollTime = 100 * time.Millisecond
+	// giveUp is how long a server may send nothing while it owes an answer.
+	giveUp = time.Minute
 )
 
 // conn is one socket.
 type conn struct {
-	fd    int
 	in    answers
 	sent  int // messages
 	got   int
-	pongs int
 	out   []byte          // what the socket has not taken yet
 	times []time.Duration // when the messages in flight were sent, at their numbers modulo Depth
 }
@@ -36,16 +34,15 @@ type conn struct {
 // loop is a load with its open sockets. Times are relative to begin.
 type loop struct {
 	Load
-	over  <-chan struct{}
-	texts *texts
-	poll  int // descriptor of epoll
-	conns []conn
-	deaf  int        // descriptor, or -1
-	tls   []net.Conn // instead of conns
-	buf   []byte
-	begin time.Time
+	over    <-chan struct{}
+	texts   *texts
+	sockets *epoll.Conns
+	conns   []conn
+	held    []net.Conn // idle sockets, or the one that does not read
+	buf     []byte
+	begin   time.Time
 
-	waiting int             // events that have yet to arrive
+	waiting int             // messages that have yet to arrive
 	sentAt  []time.Duration // of the messages of a broadcast
 	end     time.Duration   // when to send no more messages
 	counts  bool
@@ -55,83 +52,60 @@ type loop struct {
 
 // open opens the sockets and sends the messages that do not count. It gives up when over is
 // closed.
-func (l Load) open(over <-chan struct{}) (*loop, error) {
+func (l Load) open(over <-chan struct{}) (p *loop, err error) {
 	if err := l.valid(); err != nil {
 		return nil, err
 	}
-	if l.Kind == Idle {
-		l.Depth = 1
-	}
-	p := &loop{
-		Load: l, over: over, texts: newTexts(l), poll: -1, deaf: -1, buf: make([]byte, bufSize),
+	p = &loop{
+		Load: l, over: over, texts: newTexts(l), buf: make([]byte, bufSize),
 		conns: make([]conn, l.Conns), begin: time.Now(), times: make([]time.Duration, 0, 1<<20),
 	}
-	for i := range p.conns {
-		p.conns[i].fd = -1
-	}
-	if p.TLS {
-		if err := p.connectTLS(); err != nil {
-			p.close()
-			return nil, err
-		}
-		return p, nil
-	}
-	if err := p.connect(); err != nil {
-		p.close()
+	if p.sockets, err = epoll.New(batch); err != nil {
 		return nil, err
 	}
-	if err := p.run(l.Warm); err != nil {
+	if err = p.connect(); err == nil && l.Kind != Idle {
+		err = p.run(l.Warm)
+	}
+	if err != nil {
 		p.close()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *loop) connect() (err error) {
-	if p.poll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
-		return os.NewSyscallError("epoll_create1", err)
-	}
-	d, err := newDialer(p.Addr, p.path())
-	if err != nil {
-		return err
-	}
-	d.joins = p.Kind == Broadcast
+func (p *loop) connect() error {
 	for i := range p.conns {
-		c := &p.conns[i]
-		if c.fd, err = d.dial(false); err != nil {
-			return err
+		nc, err := p.dial(nil)
+		switch {
+		case err != nil:
+			return fmt.Errorf("socket %d: %w", i, err)
+		case p.Kind == Idle:
+			p.held = append(p.held, nc)
+			err = exchange(nc, p.texts.from(0, 1), p.texts.payloads[0], nil, message)
+		default:
+			p.conns[i].times = make([]time.Duration, max(1, p.Depth))
+			err = p.sockets.Add(nc)
 		}
-		c.times = make([]time.Duration, max(1, p.Depth))
-		if err := p.watch(syscall.EPOLL_CTL_ADD, i, syscall.EPOLLIN); err != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("socket %d: %w", i, err)
 		}
 		if p.ended() {
 			return errEnded
 		}
 	}
-	if p.Deaf {
-		p.deaf, err = d.dial(true)
+	if !p.Deaf {
+		return nil
+	}
+	nc, err := p.dial(epoll.Deafen)
+	if err == nil {
+		p.held = append(p.held, nc)
 	}
 	return err
 }
 
-func (p *loop) watch(how, i int, events uint32) error {
-	event := syscall.EpollEvent{Events: events, Fd: int32(i)}
-	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(p.poll, how, p.conns[i].fd, &event))
-}
-
 func (p *loop) close() {
-	for i := range p.conns {
-		if fd := p.conns[i].fd; fd >= 0 {
-			_ = syscall.Close(fd)
-		}
-	}
-	for _, fd := range []int{p.deaf, p.poll} {
-		if fd >= 0 {
-			_ = syscall.Close(fd)
-		}
-	}
-	for _, nc := range p.tls {
+	p.sockets.Close()
+	for _, nc := range p.held {
 		_ = nc.Close()
 	}
 }
@@ -147,8 +121,8 @@ func (p *loop) ended() bool {
 
 // measure sends the messages that count.
 func (p *loop) measure() (r Result, err error) {
-	if p.TLS {
-		return r, errors.New("sockets over TLS send no more messages")
+	if p.Kind == Idle {
+		return r, errors.New("idle sockets send no more messages")
 	}
 	p.counts = true
 	defer func() { p.counts = false }()
@@ -166,13 +140,10 @@ func (p *loop) measure() (r Result, err error) {
 }
 
 // run sends messages for d, and returns when all answers have arrived. In any case there is one
-// message, or one on each Echo or Idle socket.
+// message, or one on each Echo socket.
 func (p *loop) run(d time.Duration) error {
 	start := time.Since(p.begin)
 	p.end, p.latest = start+d, start
-	if p.Kind == Idle {
-		p.end = start
-	}
 	if p.Kind == Broadcast {
 		if err := p.broadcast(); err != nil {
 			return err
@@ -214,32 +185,30 @@ func (p *loop) run(d time.Duration) error {
 
 // wait waits for bytes and handles them.
 func (p *loop) wait(pause time.Duration) error {
-	var events [batch]syscall.EpollEvent
-	n, err := syscall.EpollWait(p.poll, events[:], int((pause+time.Millisecond-1)/time.Millisecond))
-	if err != nil && !errors.Is(err, syscall.EINTR) {
-		return os.NewSyscallError("epoll_wait", err)
+	events, err := p.sockets.Wait(pause)
+	if err != nil {
+		return err
 	}
 	now := time.Since(p.begin)
-	if n <= 0 {
+	if len(events) == 0 {
 		if p.ended() {
 			return errEnded
 		}
 		if p.waiting > 0 && now-p.latest > giveUp {
-			return fmt.Errorf("%d answers are missing, and nothing arrived for %v", p.waiting, giveUp)
+			return fmt.Errorf("%d messages are missing, and nothing arrived for %v", p.waiting, giveUp)
 		}
 		return nil
 	}
 	p.latest = now
-	for _, event := range events[:n] {
-		i := int(event.Fd)
-		if event.Events&syscall.EPOLLOUT != 0 {
-			if err := p.write(i); err != nil {
+	for _, event := range events {
+		if event.Writable {
+			if err := p.write(event.Conn, nil); err != nil {
 				return err
 			}
 		}
-		if event.Events&^syscall.EPOLLOUT != 0 {
-			if err := p.receive(i, now); err != nil {
-				return fmt.Errorf("socket %d: %w", i, err)
+		if event.Readable {
+			if err := p.receive(event.Conn, now); err != nil {
+				return fmt.Errorf("socket %d: %w", event.Conn, err)
 			}
 		}
 	}
@@ -252,18 +221,13 @@ func (p *loop) wait(pause time.Duration) error {
 // receive reads the bytes that arrived at the time now, and sends as many messages as have returned.
 func (p *loop) receive(i int, now time.Duration) error {
 	c := &p.conns[i]
-	n, err := syscall.Read(c.fd, p.buf)
-	switch {
-	case errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR):
-		return nil
-	case err != nil:
-		return os.NewSyscallError("read", err)
-	case n == 0:
-		return io.ErrUnexpectedEOF
+	n, err := p.sockets.Read(i, p.buf)
+	if err != nil {
+		return err
 	}
 	returned := 0
 	for in := p.buf[:n]; len(in) > 0; {
-		read, done, err := c.in.next(in, p.texts.payloads[c.got%variants], p.texts.pings[c.pongs%variants])
+		read, done, err := c.in.next(in, p.texts.payloads[c.got%variants], nil)
 		if err != nil {
 			return err
 		}
@@ -275,12 +239,9 @@ func (p *loop) receive(i int, now time.Duration) error {
 			}
 			returned++
 		case pong:
-			if c.pongs++; c.pongs > c.sent || !p.Ping {
-				return errors.New("a pong has no ping")
-			}
-			p.waiting--
+			return errors.New("a pong has no ping")
 		case ping:
-			if err := p.write(i, appendFrame(nil, finBit|opPong, c.in.control, uint32(now))...); err != nil {
+			if err := p.write(i, appendFrame(nil, finBit|opPong, c.in.control, uint32(now))); err != nil {
 				return err
 			}
 		}
@@ -323,19 +284,8 @@ func (p *loop) send(i, n int) error {
 		c.times[c.sent%len(c.times)] = now
 		c.sent++
 		p.waiting++
-		if p.Ping {
-			p.waiting++
-		}
 	}
-	if !p.Bytes {
-		return p.write(i, out...)
-	}
-	for j := range out {
-		if err := p.write(i, out[j:j+1]...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.write(i, out)
 }
 
 // broadcast sends the next message of the first socket to all.
@@ -343,11 +293,11 @@ func (p *loop) broadcast() error {
 	out := p.texts.from(len(p.sentAt), 1)
 	p.sentAt = append(p.sentAt, time.Since(p.begin))
 	p.waiting += len(p.conns)
-	return p.write(0, out...)
+	return p.write(0, out)
 }
 
 // write writes what the socket has not taken yet and more, as far as the socket takes it.
-func (p *loop) write(i int, more ...byte) error {
+func (p *loop) write(i int, more []byte) error {
 	c := &p.conns[i]
 	waits := len(c.out) > 0
 	if waits {
@@ -356,20 +306,14 @@ func (p *loop) write(i int, more ...byte) error {
 		c.out = more
 	}
 	if len(c.out) > 0 {
-		n, err := syscall.Write(c.fd, c.out)
-		if err != nil && !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR) {
-			return os.NewSyscallError("write", err)
+		n, err := p.sockets.Write(i, c.out)
+		if err != nil {
+			return err
 		}
-		c.out = c.out[max(0, n):]
+		c.out = c.out[n:]
 	}
-	switch {
-	case len(c.out) == 0:
-		c.out = nil
-		if waits {
-			return p.watch(syscall.EPOLL_CTL_MOD, i, syscall.EPOLLIN)
-		}
-	case !waits:
-		return p.watch(syscall.EPOLL_CTL_MOD, i, syscall.EPOLLIN|syscall.EPOLLOUT)
+	if left := len(c.out) > 0; left != waits {
+		return p.sockets.WaitToWrite(i, left)
 	}
 	return nil
 }

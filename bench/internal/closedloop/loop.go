@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
-	"os"
-	"syscall"
 	"time"
 
+	"github.com/valyala/fasthttp/bench/internal/epoll"
 	"github.com/valyala/fasthttp/bench/internal/probe"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
@@ -26,7 +24,7 @@ const pollTime = 100 * time.Millisecond
 // loop is a running load. Times are relative to its start.
 type loop struct {
 	Load
-	poll     int // descriptor of epoll
+	sockets  *epoll.Conns
 	conns    []conn
 	usual    []byte // the request for "/"
 	rare     []byte // the request for Path
@@ -39,7 +37,6 @@ type loop struct {
 
 // conn is one connection. It always has a request in progress until the end.
 type conn struct {
-	fd   int
 	sent time.Duration
 	have int // bytes in buf
 	buf  [1024]byte
@@ -54,17 +51,22 @@ func (l Load) run(over <-chan struct{}) (r Result, err error) {
 		rare:  probe.Request(l.Addr, l.Path),
 		times: make([]time.Duration, 0, 1<<18),
 	}
-	if p.poll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
-		return r, os.NewSyscallError("epoll_create1", err)
-	}
-	defer syscall.Close(p.poll)
-	defer p.close()
-	if err := p.connect(); err != nil {
+	if p.sockets, err = epoll.New(batch); err != nil {
 		return r, err
+	}
+	defer p.sockets.Close()
+	for range p.conns {
+		nc, err := epoll.Dial(l.Addr, nil)
+		if err != nil {
+			return r, err
+		}
+		if err := p.sockets.Add(nc); err != nil {
+			return r, err
+		}
 	}
 	p.begin = time.Now()
 	for i := range p.conns {
-		if err := p.send(&p.conns[i]); err != nil {
+		if err := p.send(i); err != nil {
 			return r, err
 		}
 	}
@@ -82,59 +84,16 @@ func (l Load) run(over <-chan struct{}) (r Result, err error) {
 	}, nil
 }
 
-// connect opens all connections.
-func (p *loop) connect() error {
-	addr, err := netip.ParseAddrPort(p.Addr)
-	if err != nil {
-		return err
-	}
-	to := &syscall.SockaddrInet4{Port: int(addr.Port()), Addr: addr.Addr().As4()}
-	for i := range p.conns {
-		p.conns[i].fd = -1
-	}
-	for i := range p.conns {
-		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-		if err != nil {
-			return os.NewSyscallError("socket", err)
-		}
-		p.conns[i].fd = fd
-		if err := syscall.Connect(fd, to); err != nil {
-			return os.NewSyscallError("connect", err)
-		}
-		event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(i)}
-		if err := errors.Join(
-			syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1),
-			// The kernel keeps no closed connection, so that the ports are free for the next
-			// run.
-			syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1}),
-			syscall.SetNonblock(fd, true),
-			syscall.EpollCtl(p.poll, syscall.EPOLL_CTL_ADD, fd, &event),
-		); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *loop) close() {
-	for i := range p.conns {
-		if fd := p.conns[i].fd; fd >= 0 {
-			_ = syscall.Close(fd)
-		}
-	}
-}
-
 // turn sends a request after each answer until the time is over, and returns
 // when all are answered.
 func (p *loop) turn(over <-chan struct{}) error {
-	var events [batch]syscall.EpollEvent
 	for p.waiting > 0 {
-		n, err := syscall.EpollWait(p.poll, events[:], int(pollTime/time.Millisecond))
-		now := time.Since(p.begin)
-		if err != nil && !errors.Is(err, syscall.EINTR) {
-			return os.NewSyscallError("epoll_wait", err)
+		events, err := p.sockets.Wait(pollTime)
+		if err != nil {
+			return err
 		}
-		if n <= 0 {
+		now := time.Since(p.begin)
+		if len(events) == 0 {
 			select {
 			case <-over:
 				return errors.New("ended too early")
@@ -144,8 +103,8 @@ func (p *loop) turn(over <-chan struct{}) error {
 		if now > p.Warm+p.Time+giveUp {
 			return fmt.Errorf("%d of %d connections had no answer for %v", p.waiting, len(p.conns), giveUp)
 		}
-		for _, event := range events[:max(0, n)] {
-			if err := p.receive(&p.conns[event.Fd], now); err != nil {
+		for _, event := range events {
+			if err := p.receive(event.Conn, now); err != nil {
 				return err
 			}
 		}
@@ -155,15 +114,11 @@ func (p *loop) turn(over <-chan struct{}) error {
 
 // receive reads the bytes that arrived, at the time now. If the answer is complete, it sends
 // the next request.
-func (p *loop) receive(c *conn, now time.Duration) error {
-	n, err := syscall.Read(c.fd, c.buf[c.have:])
-	switch {
-	case errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR):
-		return nil
-	case err != nil:
-		return os.NewSyscallError("read", err)
-	case n == 0:
-		return fmt.Errorf("the server or the buffer ends after %q: %w", c.buf[:c.have], io.ErrUnexpectedEOF)
+func (p *loop) receive(i int, now time.Duration) error {
+	c := &p.conns[i]
+	n, err := p.sockets.Read(i, c.buf[c.have:])
+	if err != nil {
+		return fmt.Errorf("the server or the buffer ends after %q: %w", c.buf[:c.have], err)
 	}
 	c.have += n
 	whole, err := probe.Check(c.buf[:c.have])
@@ -182,21 +137,21 @@ func (p *loop) receive(c *conn, now time.Duration) error {
 	if now >= end {
 		return nil
 	}
-	return p.send(c)
+	return p.send(i)
 }
 
 // send sends the next request.
-func (p *loop) send(c *conn) error {
+func (p *loop) send(i int) error {
 	request := p.usual
 	if p.sent%p.Every == 0 {
 		request = p.rare
 	}
 	p.sent++
 	p.waiting++
-	c.sent = time.Since(p.begin)
-	n, err := syscall.Write(c.fd, request)
+	p.conns[i].sent = time.Since(p.begin)
+	n, err := p.sockets.Write(i, request)
 	if err == nil && n < len(request) {
 		err = io.ErrShortWrite
 	}
-	return os.NewSyscallError("write", err)
+	return err
 }
