@@ -70,18 +70,21 @@ func TestOnShutdownEndsHijackedConnections(t *testing.T) {
 
 // TestOnShutdownOfStreams has handlers whose streams end at a shutdown, in both protocols.
 func TestOnShutdownOfStreams(t *testing.T) {
-	handler := func(ctx *fasthttp.RequestCtx) {
-		leave := make(chan struct{})
-		ctx.OnShutdown(func(context.Context) { close(leave) })
-		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
-			_, _ = w.WriteString("begin")
-			_ = w.Flush()
-			<-leave
-			_, _ = w.WriteString("end")
-		})
+	handler := func(begun chan<- struct{}) fasthttp.RequestHandler {
+		return func(ctx *fasthttp.RequestCtx) {
+			leave := make(chan struct{})
+			ctx.OnShutdown(func(context.Context) { close(leave) })
+			begun <- struct{}{}
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				_, _ = w.WriteString("begin")
+				_ = w.Flush()
+				<-leave
+				_, _ = w.WriteString("end")
+			})
+		}
 	}
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
-		s := start(&fasthttp.Server{Handler: handler})
+		s := start(&fasthttp.Server{Handler: handler(make(chan struct{}, 1))})
 		resp, err := s.client.Do(s.request(t, "GET", "/", nil))
 		servertest.Must(t, err)
 		begin := make([]byte, len("begin"))
@@ -95,24 +98,20 @@ func TestOnShutdownOfStreams(t *testing.T) {
 		servertest.Must(t, servertest.Receive(t, "the end of Shutdown", done))
 	})
 	forEachEngine(t, func(t *testing.T, start starter) {
-		s := start(&fasthttp.Server{Handler: handler})
+		begun := make(chan struct{}, 1)
+		s := start(&fasthttp.Server{Handler: handler(begun)})
 		c := s.Dial()
 		c.Send(servertest.Get("/"))
 		ended := make(chan servertest.Response, 1)
+		servertest.Receive(t, "the handler", begun)
 		// the function may be called before the stream has begun
-		done := shutDownOnceServing(t, s)
+		done := shutDown(s, t.Context())
 		go func() { ended <- c.Next("GET") }()
 		if resp := servertest.Receive(t, "the response", ended); resp.Content != "beginend" {
 			t.Errorf("got %q", resp.Content)
 		}
 		servertest.Must(t, servertest.Receive(t, "the end of Shutdown", done))
 	})
-}
-
-// shutDownOnceServing calls Shutdown after the request of a connection has arrived.
-func shutDownOnceServing(t *testing.T, s *testServer) <-chan error {
-	servertest.Eventually(t, "a request that is served", func() bool { return s.S.GetCurrentConcurrency() > 0 })
-	return shutDown(s, t.Context())
 }
 
 // TestOnShutdownLastsAsLongAsItsRequest has functions that must not be called.

@@ -332,8 +332,9 @@ type idleClaimer interface {
 }
 
 // maxShutdownProbes is how many rounds of a shutdown a connection may take to find out whether there
-// is a request: it may be in a handshake, or have no deadlines.
-const maxShutdownProbes = 5
+// is a request: it may be in a handshake, or have no deadlines. A handshake takes two round
+// trips and a signature, on a busy machine or from afar up to a second.
+const maxShutdownProbes = 50
 
 // awaitRequest marks the connection as waiting for a request. Only its goroutine calls it,
 // while the connection is busy or waits already.
