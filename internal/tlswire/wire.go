@@ -26,9 +26,13 @@ import (
 // a tls.Conn themselves, turn a tls.Conn into an interface.
 type Conn interface {
 	net.Conn
+	// Handshake performs the handshake, unless that has been done.
 	Handshake() error
+	// ConnectionState returns what was agreed on in the handshake.
 	ConnectionState() tls.ConnectionState
+	// NetConn returns the connection below.
 	NetConn() net.Conn
+	// CloseWrite ends the sending side with an alert.
 	CloseWrite() error
 }
 
