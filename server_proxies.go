@@ -267,27 +267,18 @@ func (s *Server) expectsProxyHeader(from net.Addr) (header bool, err error) {
 	return false, ErrUntrustedPeer
 }
 
-// overTLS is a TLS connection that the server has not made itself.
-type overTLS interface {
-	net.Conn
-	connTLSer
-	NetConn() net.Conn
-	CloseWrite() error
-}
-
-var _ overTLS = (*tls.Conn)(nil)
-
-// proxiedTLS is such a connection over one that begins with a header.
+// proxiedTLS is a TLS connection that the server has not made itself, over one that begins
+// with a header.
 type proxiedTLS struct {
-	overTLS
+	tlswire.Conn
 	engine.Proxied
 }
 
 // RemoteAddr implements net.Conn.
-func (c *proxiedTLS) RemoteAddr() net.Addr { return c.Remote(c.overTLS) }
+func (c *proxiedTLS) RemoteAddr() net.Addr { return c.Remote(c.Conn) }
 
 // LocalAddr implements net.Conn.
-func (c *proxiedTLS) LocalAddr() net.Addr { return c.Local(c.overTLS) }
+func (c *proxiedTLS) LocalAddr() net.Addr { return c.Local(c.Conn) }
 
 // proxiedOf returns the addresses from the header of a connection, and the connection
 // that the header is read from. p is nil if there is no header.
@@ -328,8 +319,8 @@ func (s *Server) wrapProxied(nc net.Conn) (net.Conn, error) {
 	if err != nil || !header {
 		return nc, err
 	}
-	if c, ok := nc.(overTLS); ok {
-		return &proxiedTLS{overTLS: c}, nil
+	if c, ok := nc.(tlswire.Conn); ok {
+		return &proxiedTLS{Conn: c}, nil
 	}
 	if _, ok := nc.(connTLSer); ok {
 		return nc, errUnknownTLS
@@ -351,7 +342,7 @@ func (s *Server) wrapListener(ln net.Listener) net.Listener {
 		return ln
 	}
 	if over, ok := ln.(*tlsListener); ok {
-		return &tlsListener{&proxiedListener{over.Listener, s}, over.config}
+		return &tlsListener{&proxiedListener{over.Listener, s}, over.layer}
 	}
 	return &proxiedListener{ln, s}
 }

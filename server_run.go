@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/servertls"
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // defaultShutdownTimeout is the default of Server.ShutdownTimeout.
@@ -52,7 +53,7 @@ func (s *Server) RunTLS(ctx context.Context, certFile, keyFile string, lns ...ne
 	}
 	secure := make([]net.Listener, len(lns))
 	for i, ln := range lns {
-		secure[i] = &tlsListener{ln, config}
+		secure[i] = &tlsListener{ln, tlswire.With(config)}
 	}
 	return s.run(ctx, secure)
 }

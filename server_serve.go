@@ -2,7 +2,6 @@ package fasthttp
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/peers"
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // Errors of ServeConn. Serve logs them, at most once a second.
@@ -142,12 +142,12 @@ func (s *Server) Serve(ln net.Listener) error {
 		_ = ln.Close()
 		return err
 	}
-	below, config := ln, (*tls.Config)(nil)
+	below, layer := ln, tlswire.Layer(nil)
 	if over, ok := ln.(*tlsListener); ok {
-		below, config = over.Listener, over.config
+		below, layer = over.Listener, over.layer
 	}
 	if s.wantsEvents(below) {
-		if served, err := s.conns.ServeEvents(below, config); served {
+		if served, err := s.conns.ServeEvents(below, layer); served {
 			return err
 		}
 	}

@@ -73,7 +73,7 @@ func (s *Server) listenAndServeTLS(addr string, source servertls.Source) error {
 	if err != nil {
 		return err
 	}
-	return s.Serve(&tlsListener{ln, config})
+	return s.Serve(&tlsListener{ln, tlswire.With(config)})
 }
 
 // ServeTLS serves HTTPS on the connections that ln, a listener of a transport such as
@@ -116,7 +116,7 @@ func (s *Server) serveTLS(ln net.Listener, source servertls.Source) error {
 		_ = ln.Close()
 		return err
 	}
-	return s.Serve(&tlsListener{ln, config})
+	return s.Serve(&tlsListener{ln, tlswire.With(config)})
 }
 
 // AppendCert adds the certificate of the PEM files certFile and keyFile to the
@@ -228,7 +228,7 @@ func (s *Server) offeredProtos(configured []string) []string {
 // a connection does the handshake.
 type tlsListener struct {
 	net.Listener
-	config *tls.Config
+	layer tlswire.Layer
 }
 
 // Accept implements net.Listener.
@@ -237,7 +237,7 @@ func (ln *tlsListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tlswire.Server(nc, engine.Unproxied(nc), ln.config), nil
+	return ln.layer(nc, engine.Unproxied(nc)), nil
 }
 
 // SetDeadline sets the deadline of Accept if the listener has one.
@@ -294,8 +294,8 @@ func (s *Server) beginTLS(c *engine.Conn) (nc net.Conn, over bool, err error) {
 	if serve != nil {
 		return nil, true, serve()
 	}
-	if tc, ok := c.NC.(*tls.Conn); ok {
-		return tlswire.ViewOf(tc), false, nil
+	if view, ok := tlswire.ViewOf(c.NC); ok {
+		return view, false, nil
 	}
 	return engine.Unproxied(c.NC), false, nil
 }

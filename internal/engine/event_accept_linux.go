@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"crypto/tls"
 	"errors"
 	"net"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/rawsys"
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // eventListener is a listener whose connections are accepted as descriptors.
@@ -174,8 +174,8 @@ func acceptFrom(fd int) (int, rawsys.Address, error) {
 // ServeEvents accepts the connections of ln and serves them from event loops, until ln
 // fails permanently, and returns that error. The error is nil if the server shuts down, or
 // if other code has closed ln. It closes ln. served is false if event loops cannot serve
-// ln. If config is not nil, the connections use TLS.
-func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err error) {
+// ln. If layer is not nil, the connections use TLS.
+func (s *Set) ServeEvents(ln net.Listener, layer tlswire.Layer) (served bool, err error) {
 	l, err := newEventListener(ln)
 	if err != nil {
 		return false, nil
@@ -187,9 +187,9 @@ func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err
 		return false, nil
 	}
 	fdReserve.refill()
-	g := &eventGroup{Group: loops, config: config}
+	g := &eventGroup{Group: loops, layer: layer}
 	loops.Local = g
-	if config != nil {
+	if layer != nil {
 		g.handshakes = newHandshakeLimiter(s.WorkerIdleTimeout)
 	}
 	g.users.Add(1)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -24,7 +23,7 @@ import (
 type eventGroup struct {
 	*netloop.Group
 	users      atomic.Int64      // connections, and Serve itself
-	config     *tls.Config       // of TLS connections, or nil
+	layer      tlswire.Layer     // of TLS connections, or nil
 	handshakes *handshakeLimiter // of TLS connections, or nil
 }
 
@@ -60,8 +59,8 @@ func (s *Set) acceptedEvent(fd int, from rawsys.Address, g *eventGroup, isTCP bo
 	}
 	g.users.Add(1)
 	var nc net.Conn = c
-	if g.config != nil {
-		nc = c.beginTLS(g.config)
+	if g.layer != nil {
+		nc = c.beginTLS(g.layer)
 		if !header {
 			timeout = s.Limits.Handshake
 			c.phase = eventHello
@@ -84,8 +83,8 @@ func (s *Set) refuseEvent(c *eventConn, g *eventGroup, why error) {
 	if err != nil {
 		return
 	}
-	if g.config != nil {
-		nc = tlswire.Server(nc, nc, g.config)
+	if g.layer != nil {
+		nc = g.layer(nc, nc)
 	}
 	go s.Host.Refuse(nc, why)
 	s.Host.OnOverload(why)

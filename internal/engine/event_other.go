@@ -3,9 +3,10 @@
 package engine
 
 import (
-	"crypto/tls"
 	"net"
+
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // ServeEvents does nothing: there are no event loops on this system.
-func (s *Set) ServeEvents(net.Listener, *tls.Config) (served bool, err error) { return false, nil }
+func (s *Set) ServeEvents(net.Listener, tlswire.Layer) (served bool, err error) { return false, nil }

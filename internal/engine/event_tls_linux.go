@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -66,13 +65,14 @@ func (rawControl) Write(func(fd uintptr) (done bool)) error { return errors.ErrU
 
 // beginTLS makes the connection use TLS, and returns the connection that the application
 // sees.
-func (c *eventConn) beginTLS(config *tls.Config) net.Conn {
+func (c *eventConn) beginTLS(layer tlswire.Layer) net.Conn {
 	if !c.isTCP {
 		// a log may name it when the client has gone
 		_ = c.RemoteAddr()
 	}
-	over := tlswire.Server(c, nil, config)
-	c.extras().tls, c.overTLS = tlswire.ViewOf(over), true
+	over := layer(c, nil)
+	c.overTLS = true
+	c.extras().tls, _ = tlswire.ViewOf(over)
 	return over
 }
 

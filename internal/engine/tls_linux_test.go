@@ -67,7 +67,7 @@ func newTLSServer(t *testing.T, h Host, limits Limits) *tlsServer {
 	s := &Set{Host: h, Limits: limits}
 	s.Renew()
 	serveUntilEnd(t, s, ln, func() error {
-		_, err := s.ServeEvents(ln, &tls.Config{Certificates: []tls.Certificate{pair}})
+		_, err := s.ServeEvents(ln, tlswire.With(&tls.Config{Certificates: []tls.Certificate{pair}}))
 		return err
 	})
 	return &tlsServer{t, ln.Addr().String(), s}

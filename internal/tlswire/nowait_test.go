@@ -118,7 +118,7 @@ func newPairWith(t *testing.T, serving, asking *tls.Config) *pair {
 	}
 	end.sent = &p.sent
 	p.socket.played = true
-	p.v = ViewOf(server)
+	p.v, _ = ViewOf(server)
 	return p
 }
 

@@ -2,6 +2,7 @@ package tlswire
 
 import (
 	"crypto/tls"
+	"net"
 
 	"github.com/valyala/fasthttp/internal/netio"
 )
@@ -10,7 +11,7 @@ import (
 // the records of one write together. One goroutine may read while another writes. While a
 // View is in use, the tls.Conn must not be read in another way.
 type View struct {
-	*tls.Conn
+	Conn
 	wire *wire // nil if Server has not made the connection
 
 	sealed   int  // bytes of the output whose records are unsent; see Send
@@ -19,13 +20,18 @@ type View struct {
 	first    [1]byte
 }
 
-// ViewOf returns the View of a connection. For a connection made by Server it is always the
-// same one. Otherwise it is a new one, which cannot avoid as many buffers and system calls.
-func ViewOf(c *tls.Conn) *View {
-	if w, ok := c.NetConn().(*wire); ok {
-		return &w.view
+// ViewOf returns the View of a tls.Conn, and false for any other connection. If a Layer has
+// made the tls.Conn, it is always the same View. Otherwise it is a new one, which cannot avoid
+// as many buffers and system calls.
+func ViewOf(nc net.Conn) (v *View, ok bool) {
+	if _, ok = nc.(*tls.Conn); !ok {
+		return nil, false
 	}
-	return &View{Conn: c}
+	c := nc.(Conn)
+	if w, ok := c.NetConn().(*wire); ok {
+		return &w.view, true
+	}
+	return &View{Conn: c}, true
 }
 
 // Await waits until the connection is readable: there is data, its end, or a message

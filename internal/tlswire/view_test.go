@@ -37,8 +37,12 @@ func serverConfig(t *testing.T) *tls.Config {
 func TestServerConnectionsKnowTheirViewAndTransport(t *testing.T) {
 	nc := &servertest.FakeConn{}
 	c := Server(nc, nc, new(tls.Config))
-	if v := ViewOf(c); v.Conn != c || ViewOf(c) != v {
+	v, _ := ViewOf(c)
+	if again, ok := ViewOf(c); !ok || v.Conn != net.Conn(c) || again != v {
 		t.Error("the view is another one each time, or of another connection")
+	}
+	if _, ok := ViewOf(nc); ok {
+		t.Error("there is a view of a connection without TLS")
 	}
 	if under, ok := Transport(c.NetConn()); under != net.Conn(nc) || !ok {
 		t.Errorf("the transport is %v, %v", under, ok)
@@ -51,7 +55,7 @@ func TestServerConnectionsKnowTheirViewAndTransport(t *testing.T) {
 // A TLS connection not made by Server may hold received data.
 func TestTLSConnectionsOfOthersLoseNothing(t *testing.T) {
 	near, far := net.Pipe()
-	v := ViewOf(tls.Server(far, serverConfig(t)))
+	v, _ := ViewOf(tls.Server(far, serverConfig(t)))
 	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
 	text := strings.Repeat("0123456789", 10)
 	go func() {

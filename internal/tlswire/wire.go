@@ -21,6 +21,29 @@ import (
 	"github.com/valyala/fasthttp/internal/netio"
 )
 
+// Conn is a tls.Conn. It is an interface, and a Layer a function value, so that the linker
+// leaves crypto/tls out of programs that serve no TLS: only Server, and the programs that make
+// a tls.Conn themselves, turn a tls.Conn into an interface.
+type Conn interface {
+	net.Conn
+	// Handshake performs the handshake, unless that has been done.
+	Handshake() error
+	// ConnectionState returns what was agreed on in the handshake.
+	ConnectionState() tls.ConnectionState
+	// NetConn returns the connection below.
+	NetConn() net.Conn
+	// CloseWrite ends the sending side with an alert.
+	CloseWrite() error
+}
+
+// Layer makes a server's TLS connection over nc, as Server does with a configuration.
+type Layer func(nc, socket net.Conn) Conn
+
+// With returns the Layer of a configuration.
+func With(config *tls.Config) Layer {
+	return func(nc, socket net.Conn) Conn { return Server(nc, socket, config) }
+}
+
 // Server returns a server's TLS connection over nc. It does not perform the handshake.
 // socket is the connection from which nc reads without changes; it may be nc itself. If it
 // is a socket of the system, waiting for it needs no buffer.
