@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,4 +96,35 @@ func TestPipelineClientTimeoutLimitsCalls(t *testing.T) {
 			}
 		}
 	})
+}
+
+// through returns a client that sends each request by another one of the same server.
+func through(peer *servertest.Peer, send func(other *HostClient, req *Request, resp *Response) error) *HostClient {
+	other := &HostClient{Addr: peer.Addr()}
+	return &HostClient{Addr: peer.Addr(), Transport: RoundTripFunc(func(_ context.Context, _ *HostClient, req *Request, resp *Response) (bool, error) {
+		err := send(other, req, resp)
+		return err != nil, err
+	})}
+}
+
+// A request whose stream another client has used up is not sent without its content.
+func TestUsedUpStreamIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	var heads atomic.Int32
+	peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		if c.Head() {
+			heads.Add(1)
+		}
+	})
+	c := through(peer, (*HostClient).Do)
+	req := &Request{}
+	req.SetRequestURI(peer.URL("/"))
+	req.Header.SetMethod(MethodPut)
+	req.SetBodyStream(strings.NewReader("content"), 7)
+	if err := c.Do(req, nil); err == nil || errors.Is(err, errBodyConsumed) {
+		t.Errorf("the error is %v", err)
+	}
+	if n := heads.Load(); n != 1 {
+		t.Errorf("the request was sent %d times", n)
+	}
 }
