@@ -128,3 +128,32 @@ func TestUsedUpStreamIsNotSentAgain(t *testing.T) {
 		t.Errorf("the request was sent %d times", n)
 	}
 }
+
+// All requests of a call that is redirected have its context, and its hook.
+func TestRedirectsWithinACall(t *testing.T) {
+	t.Parallel()
+	peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Expect("GET /")
+		c.Send(servertest.Head("HTTP/1.1 302 Found", "Location: /next", "Content-Length: 0"))
+		c.Expect("GET /next")
+		c.Send(servertest.Head("HTTP/1.1 103 Early Hints"))
+		c.UntilClosed()
+	})
+	c := through(peer, func(other *HostClient, req *Request, resp *Response) error { return other.DoRedirects(req, resp, 1) })
+	informed, ended := make(chan int, 1), make(chan error, 1)
+	req := &Request{OnInform: func(h *ResponseHeader) error {
+		informed <- h.StatusCode()
+		return nil
+	}}
+	req.SetRequestURI(peer.URL("/"))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { ended <- c.DoContext(ctx, req, nil) }()
+	if status := servertest.Receive(t, "the informational response", informed); status != StatusEarlyHints {
+		t.Errorf("informed of %d", status)
+	}
+	cancel()
+	if err := servertest.Receive(t, "the end of the call", ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+}
