@@ -157,3 +157,27 @@ func TestRedirectsWithinACall(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// A call that another client makes ends with the context of the outer one.
+func TestPipelinedRequestsWithinACall(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 1)
+	peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Expect("GET /")
+		asked <- struct{}{}
+		c.UntilClosed()
+	})
+	other := &PipelineClient{Addr: peer.Addr()}
+	c := through(peer, func(_ *HostClient, req *Request, resp *Response) error { return other.Do(req, resp) })
+	ended := make(chan error, 1)
+	req := &Request{}
+	req.SetRequestURI(peer.URL("/"))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { ended <- c.DoContext(ctx, req, nil) }()
+	servertest.Receive(t, "the request", asked)
+	cancel()
+	if err := servertest.Receive(t, "the end of the call", ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+}
