@@ -273,6 +273,10 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	if limit := c.timeLimit(req); limit > 0 {
 		deadline = clock.Earliest(deadline, time.Now().Add(limit))
 	}
+	if ctx == nil && req.call.purpose == callSends {
+		// a RoundTripper follows redirects by another client than its own
+		ctx = req.call.ctx
+	}
 	hop, content := req, contentOf(req)
 	for count := 1; ; count++ {
 		err := c.call(ctx, hop, resp, deadline)
@@ -285,7 +289,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		if hop == req {
 			next := AcquireRequest()
 			req.CopyTo(next)
-			next.call.content = req.call.content
+			next.call.content, next.OnInform = req.call.content, req.OnInform
 			defer func() {
 				req.SetURI(next.URI())
 				next.call.content = contentAsSet

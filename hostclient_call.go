@@ -201,7 +201,7 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 			}
 			continue
 		}
-		if !retry || attempt >= c.maxAttempts() || call.canceled() != nil {
+		if !retry || call.bodyConsumed || attempt >= c.maxAttempts() || call.canceled() != nil {
 			return finalError(err)
 		}
 		reset, again := c.shouldRetry(req, attempt, err)
@@ -318,6 +318,12 @@ func (c *HostClient) attemptWith(t RoundTripper, req *Request, resp *Response) (
 	resp.startOver()
 	// unless DefaultTransport sets another one
 	req.call.outcome = attemptLost
+	if req.body.Stream != nil {
+		defer func() {
+			// t may have sent the request by another client, whose call has used it up
+			req.call.bodyConsumed = req.call.bodyConsumed || req.body.Stream == nil
+		}()
+	}
 	if !req.call.deadline.IsZero() {
 		// the RoundTripper finds the remaining time there
 		timeout := req.timeout

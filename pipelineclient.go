@@ -193,6 +193,10 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 	if c.broken != nil {
 		return req.refused(c.broken)
 	}
+	if ctx == nil && req.call.purpose == callSends {
+		// a RoundTripper sends the request by another client than its own
+		ctx = req.call.ctx
+	}
 	waits := !deadline.IsZero()
 	if limit := req.limitedTo(c.Timeout); limit > 0 {
 		deadline = clock.Earliest(deadline, time.Now().Add(limit))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,4 +96,88 @@ func TestPipelineClientTimeoutLimitsCalls(t *testing.T) {
 			}
 		}
 	})
+}
+
+// through returns a client that sends each request by another one of the same server.
+func through(peer *servertest.Peer, send func(other *HostClient, req *Request, resp *Response) error) *HostClient {
+	other := &HostClient{Addr: peer.Addr()}
+	return &HostClient{Addr: peer.Addr(), Transport: RoundTripFunc(func(_ context.Context, _ *HostClient, req *Request, resp *Response) (bool, error) {
+		err := send(other, req, resp)
+		return err != nil, err
+	})}
+}
+
+// A request whose stream another client has used up is not sent without its content.
+func TestUsedUpStreamIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	var heads atomic.Int32
+	peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		if c.Head() {
+			heads.Add(1)
+		}
+	})
+	c := through(peer, (*HostClient).Do)
+	req := &Request{}
+	req.SetRequestURI(peer.URL("/"))
+	req.Header.SetMethod(MethodPut)
+	req.SetBodyStream(strings.NewReader("content"), 7)
+	if err := c.Do(req, nil); err == nil || errors.Is(err, errBodyConsumed) {
+		t.Errorf("the error is %v", err)
+	}
+	if n := heads.Load(); n != 1 {
+		t.Errorf("the request was sent %d times", n)
+	}
+}
+
+// All requests of a call that is redirected have its context, and its hook.
+func TestRedirectsWithinACall(t *testing.T) {
+	t.Parallel()
+	peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Expect("GET /")
+		c.Send(servertest.Head("HTTP/1.1 302 Found", "Location: /next", "Content-Length: 0"))
+		c.Expect("GET /next")
+		c.Send(servertest.Head("HTTP/1.1 103 Early Hints"))
+		c.UntilClosed()
+	})
+	c := through(peer, func(other *HostClient, req *Request, resp *Response) error { return other.DoRedirects(req, resp, 1) })
+	informed, ended := make(chan int, 1), make(chan error, 1)
+	req := &Request{OnInform: func(h *ResponseHeader) error {
+		informed <- h.StatusCode()
+		return nil
+	}}
+	req.SetRequestURI(peer.URL("/"))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { ended <- c.DoContext(ctx, req, nil) }()
+	if status := servertest.Receive(t, "the informational response", informed); status != StatusEarlyHints {
+		t.Errorf("informed of %d", status)
+	}
+	cancel()
+	if err := servertest.Receive(t, "the end of the call", ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// A call that another client makes ends with the context of the outer one.
+func TestPipelinedRequestsWithinACall(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 1)
+	peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Expect("GET /")
+		asked <- struct{}{}
+		c.UntilClosed()
+	})
+	other := &PipelineClient{Addr: peer.Addr()}
+	c := through(peer, func(_ *HostClient, req *Request, resp *Response) error { return other.Do(req, resp) })
+	ended := make(chan error, 1)
+	req := &Request{}
+	req.SetRequestURI(peer.URL("/"))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { ended <- c.DoContext(ctx, req, nil) }()
+	servertest.Receive(t, "the request", asked)
+	cancel()
+	if err := servertest.Receive(t, "the end of the call", ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
 }

@@ -239,10 +239,14 @@ func (x *proxyExchange) setTarget() {
 	}
 	if p.PreserveHost {
 		req.UseHostHeader = true
-		req.Header.SetHostBytes(x.ctx.Request.Header.Host())
+		req.Header.SetHostBytes(x.host())
 	}
 	if target.path != "" && string(u.PathOriginal()) != "*" {
 		path := append([]byte(target.path), u.PathOriginal()...)
+		if len(path) == len(target.path) {
+			// an absolute target may have no path (RFC 9110 section 4.2.3)
+			path = append(path, '/')
+		}
 		query := bytes.Clone(u.QueryString())
 		u.SetPathBytes(path)
 		u.SetQueryStringBytes(query)
@@ -252,6 +256,16 @@ func (x *proxyExchange) setTarget() {
 	if !p.PreserveHost {
 		req.SetHost(target.host)
 	}
+}
+
+// host returns the host that the client has asked for. The one of an absolute target takes precedence
+// over the Host field (RFC 9112 section 3.2.2).
+func (x *proxyExchange) host() []byte {
+	h := &x.ctx.Request.Header
+	if target := h.RequestURI(); len(target) > 0 && target[0] != '/' && target[0] != '*' && !h.IsConnect() {
+		return x.ctx.Host()
+	}
+	return h.Host()
 }
 
 // setBody sets the body, as a stream if it still arrives.
@@ -279,7 +293,7 @@ func (x *proxyExchange) nameClient(via string) {
 	peer, known := netip.AddrFromSlice(ctx.RemoteIP())
 	peer = peer.Unmap()
 	known = known && !peer.IsUnspecified()
-	host := ctx.Request.Header.Host()
+	host := x.host()
 	scheme := "http"
 	if ctx.IsTLS() {
 		scheme = "https"

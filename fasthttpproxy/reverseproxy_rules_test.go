@@ -153,3 +153,36 @@ func TestModifiedCutResponses(t *testing.T) {
 		}
 	})
 }
+
+// The host of an absolute target is the one that the client has asked for, not its Host field: a server
+// never gets another host than the one that the application has seen.
+func TestHostOfAbsoluteTargets(t *testing.T) {
+	peer, got := heads(t, servertest.OK)
+	for _, preserves := range []bool{false, true} {
+		p := &fasthttpproxy.ReverseProxy{Target: peer.URL("/base"), PreserveHost: preserves, SendForwarded: true}
+		c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+		for target, line := range map[string]string{
+			"http://other.test/p?q": "GET /base/p?q HTTP/1.1",
+			"http://other.test?q":   "GET /base/?q HTTP/1.1",
+			"http://other.test":     "GET /base/ HTTP/1.1",
+		} {
+			c.Send(servertest.Get(target))
+			lines := servertest.Receive(t, target, got)
+			c.Expect(200, "ok")
+			want := map[string]string{
+				"Host": peer.Addr(), "X-Forwarded-Host": "other.test", "Forwarded": `for=127.0.0.1;host="other.test";proto=http`,
+			}
+			if preserves {
+				want["Host"] = "other.test"
+			}
+			if lines[0] != line {
+				t.Errorf("%s: the server got %s", target, lines[0])
+			}
+			for name, value := range want {
+				if values := named(lines, name); len(values) != 1 || values[0] != value {
+					t.Errorf("%s: %s is %q, want %q", target, name, values, value)
+				}
+			}
+		}
+	}
+}

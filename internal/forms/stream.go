@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"mime/multipart"
+	"sync"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/coding"
@@ -17,21 +18,27 @@ func NewStream(form *multipart.Form, boundary string, panicked func(any) error) 
 }
 
 // Stream is the text of a form as a body stream. The first Read starts a goroutine
-// that produces it.
+// that produces it. Close may be called while another goroutine reads.
 type Stream struct {
 	form     *multipart.Form
 	boundary string
 	panicked func(any) error
-	r        io.ReadCloser
-	err      error // of the producer
+
+	mu     sync.Mutex // guards the fields below
+	r      io.ReadCloser
+	done   chan struct{} // closed when the producer has returned
+	closed bool
+
+	err error // of the producer
 }
 
 // Read implements io.Reader.
 func (s *Stream) Read(p []byte) (int, error) {
-	if s.r == nil {
-		s.r = bodyio.NewPipe(func(w *bufio.Writer) { s.err = Write(w, s.form, s.boundary) }, false, s.panicked)
+	r := s.reader()
+	if r == nil {
+		return 0, bodyio.ErrClosed
 	}
-	n, err := s.r.Read(p)
+	n, err := r.Read(p)
 	if err == io.EOF && s.err != nil {
 		// at the end of the stream the producer has returned, and has set err before
 		err = s.err
@@ -39,12 +46,36 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the producer.
+// reader returns the output of the producer, which it starts, or nil after Close.
+func (s *Stream) reader() io.Reader {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil
+	case s.r == nil:
+		done := make(chan struct{})
+		s.done = done
+		s.r = bodyio.NewPipe(func(w *bufio.Writer) {
+			defer close(done)
+			s.err = Write(w, s.form, s.boundary)
+		}, false, s.panicked)
+	}
+	return s.r
+}
+
+// Close ends the producer. Nothing reads the form after Close has returned.
 func (s *Stream) Close() error {
-	if s.r == nil {
+	s.mu.Lock()
+	s.closed = true
+	r, done := s.r, s.done
+	s.mu.Unlock()
+	if r == nil {
 		return nil
 	}
-	return s.r.Close()
+	err := r.Close()
+	<-done
+	return err
 }
 
 // copyFile writes the content of an uploaded file.
