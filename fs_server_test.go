@@ -165,6 +165,18 @@ func TestSendFileServesAnyMethod(t *testing.T) {
 	})
 }
 
+func TestServeFileLeavesTheRequestAsReceived(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": "text"})
+	got := ""
+	askFor(t, func(ctx *RequestCtx) {
+		ServeFile(ctx, root+"/a.txt")
+		got = fmt.Sprintf("%s %s %s", ctx.Path(), ctx.RequestURI(), ctx.QueryArgs())
+	}, "GET", "/download?a=1").check(t, "file", 200, "text")
+	if want := "/download /download?a=1 a=1"; got != want {
+		t.Errorf("after ServeFile the request is %q, not %q", got, want)
+	}
+}
+
 func TestServeFileOfADirectory(t *testing.T) {
 	root := plant(t, map[string]string{"sub/a.txt": "text"})
 	serve := func(path string) RequestHandler { return func(ctx *RequestCtx) { ServeFile(ctx, path) } }

@@ -1,6 +1,9 @@
 package docs
 
 import (
+	"io/fs"
+	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,5 +45,32 @@ func TestSuitesOfTheReadmeHaveRun(t *testing.T) {
 	}
 	if want := strconv.Itoa(suites) + " suites"; !strings.Contains(read(t, "../README.md"), want) {
 		t.Errorf("README.md does not have %q", want)
+	}
+}
+
+// TestEveryModuleHasATag checks that releasing.md has the tag of each module that programs may
+// require, or the reason if it gets none.
+func TestEveryModuleHasATag(t *testing.T) {
+	tags := map[string]string{}
+	for _, row := range rows(t, "releasing.md", "Module", "Tag") {
+		tags[row[0]] = row[1]
+	}
+	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (slices.Contains([]string{"bench", "compat", "examples", "testdata"}, entry.Name()) || name != "." && name[0] == '.'):
+			return fs.SkipDir
+		case entry.Name() != "go.mod" || name == "go.mod":
+			return nil
+		}
+		module := path.Dir(name)
+		if tag := tags["`"+module+"`"]; tag != "`"+module+"/v1.0.0`" && !strings.HasPrefix(tag, "none: ") {
+			t.Errorf("%s: the tag in releasing.md is %q", module, tag)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -1,5 +1,5 @@
-// Command rename copies this module, and the modules below contrib, to a folder in which
-// they have another import path:
+// Command rename copies this module, and the modules below it, to a folder in which they have
+// another import path:
 //
 //	go run ./internal/rename -o FOLDER NEWPATH
 //
@@ -28,7 +28,7 @@ import (
 
 func main() {
 	out := flag.String("o", "", "the `folder` to write to, which must be empty or not exist")
-	version := flag.String("version", "v1.0.0", "the `version` of the copy that its modules below contrib require")
+	version := flag.String("version", "v1.0.0", "the `version` of the copy that the modules below it require")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: rename -o FOLDER [-version VERSION] NEWPATH")
 		flag.PrintDefaults()
