@@ -42,8 +42,10 @@ func TestUpgradeWithinOtherHandlers(t *testing.T) {
 	}
 	for name, wrap := range wraps {
 		for kind, upgrade := range map[string]func(ctx *fasthttp.RequestCtx) error{
-			"Upgrade":        func(ctx *fasthttp.RequestCtx) error { return (&Upgrader{CloseTimeout: closing}).Upgrade(ctx, echo) },
-			"ReleaseContext": func(ctx *fasthttp.RequestCtx) error { return (&Upgrader{ReleaseContext: true, CloseTimeout: closing}).Upgrade(ctx, echo) },
+			"Upgrade": func(ctx *fasthttp.RequestCtx) error { return (&Upgrader{CloseTimeout: closing}).Upgrade(ctx, echo) },
+			"ReleaseContext": func(ctx *fasthttp.RequestCtx) error {
+				return (&Upgrader{ReleaseContext: true, CloseTimeout: closing}).Upgrade(ctx, echo)
+			},
 			"Serve": func(ctx *fasthttp.RequestCtx) error {
 				return (&Upgrader{CloseTimeout: closing}).Serve(ctx, &Handler{OnMessage: func(s *Socket, m Message) { _ = s.Send(m.Type, m.Data) }}, nil)
 			},
