@@ -194,7 +194,7 @@ func (p *Pool[C]) takesIdle(need Need) bool { return p.policy == openConcurrentl
 // The connection is closed if there are too many. now is the result of clock.Elapsed.
 func (p *Pool[C]) Put(c C, now time.Duration) {
 	p.mu.Lock()
-	waits := p.waiting[Any].n > 0 || p.waiting[Own].n > 0
+	waits := p.waiting[Any].n+p.waiting[Own].n > 0
 	switch s := p.lookUp(c); {
 	case s != nil:
 		p.releaseReservation(s, now)
@@ -490,15 +490,15 @@ type idleConn[C any] struct {
 }
 
 // queue holds the idle connections of a pool in the order in which they became
-// idle. Connections are taken from either end, so it is a ring.
+// idle. Connections are taken from either end, so it is a ring, with a power of 2 as its length.
 type queue[C any] struct {
 	ring []idleConn[C]
-	head int // of the oldest
+	head int // of the oldest, modulo the length
 	n    int
 }
 
 // at returns the connection i places after the oldest.
-func (q *queue[C]) at(i int) *idleConn[C] { return &q.ring[(q.head+i)%len(q.ring)] }
+func (q *queue[C]) at(i int) *idleConn[C] { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
 
 func (q *queue[C]) push(c idleConn[C]) {
 	if q.n == len(q.ring) {
@@ -513,9 +513,10 @@ func (q *queue[C]) push(c idleConn[C]) {
 }
 
 func (q *queue[C]) popFirst() idleConn[C] {
-	taken := *q.at(0)
-	*q.at(0) = idleConn[C]{}
-	q.head = (q.head + 1) % len(q.ring)
+	first := q.at(0)
+	taken := *first
+	*first = idleConn[C]{}
+	q.head++
 	q.n--
 	return taken
 }
