@@ -228,13 +228,13 @@ func (x *h2Call) isSent() bool {
 
 // sleep waits for the next step, at most until the given time.
 func (x *h2Call) sleep(until time.Time) error {
-	done := x.call.done()
 	if x.readsConn {
 		if !x.p.conn.ReadLoopInline(x.signal, until) {
 			return ErrTimeout
 		}
 		return nil
 	}
+	done := x.call.done()
 	if until.IsZero() && done == nil {
 		<-x.signal
 		return nil
@@ -401,7 +401,7 @@ func (x *h2Call) putHead(end bool, m *http2.Message) {
 		return
 	}
 	x.receiveHead(m, !end)
-	status := x.resp.Header.StatusCode()
+	status := int(x.resp.Header.head.Status)
 	switch opens := x.tunnel && status/100 == 2; {
 	case opens && x.use != bodyStreamed, x.use == bodySkipped:
 		x.recv = receivedAll

@@ -172,7 +172,7 @@ func (r *headReader) feed(h *ResponseHeader, head *http1.Head, bufferSize int, b
 		return 0, false, nil
 	}
 	r.h = nil
-	h.head.SetStatus(head.Status)
+	h.head.Status = int32(head.Status)
 	switch {
 	case h.head.Status < http1.FirstStatus:
 		// no class of responses begins with 0
@@ -289,7 +289,7 @@ func (s *clientStream) Next(p []byte) (n int, done bool, err error) {
 
 // Release implements bodyio.GuardedStream: it gives the connection back.
 func (s *clientStream) Release(cut bool) {
-	if s.body.Ended() && !s.x.switched() {
+	if s.body.Ended() {
 		s.x.cc.phases.Advance(http1.ResponseEnds)
 	}
 	keep := !cut && s.body.Ended() && s.keepable && len(s.x.cc.line.Recv.Peek()) == 0

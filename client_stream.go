@@ -107,8 +107,9 @@ var errMisdirected = errors.New("fasthttp: the server is not the right one for t
 // run is roundTrip of attempter, on t. nc is the connection, for its addresses.
 func (x *streamCall) run(t callStream, nc net.Conn, hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
 	x.t, x.hc, x.req, x.resp, x.call = t, hc, req, resp, &req.call
-	h := &req.Header
-	x.isHead, x.tunnel, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
+	h := &req.Header.head
+	method := h.Method()
+	x.isHead, x.tunnel, x.closes = string(method) == MethodHead, string(method) == MethodConnect, h.Is(header.Closing)
 	x.tells = x.call.trace != nil || req.OnInform != nil
 	over := false
 	defer func() {

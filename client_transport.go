@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/forms"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/sender"
 )
@@ -116,9 +117,10 @@ func (p http1Client) Close() error {
 // exchange sends the request and reads the response. It gives up the connection unless it returns
 // an error.
 func (x *clientExchange) exchange() error {
-	h := &x.req.Header
-	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
-	if x.isConnect && h.head.IsExtended() {
+	h := &x.req.Header.head
+	method := h.Method()
+	x.isHead, x.isConnect, x.closes = string(method) == MethodHead, string(method) == MethodConnect, h.Is(header.Closing)
+	if x.isConnect && h.IsExtended() {
 		// HTTP/1.1 has no such request
 		x.call.outcome = attemptUnreached
 		return ErrNoExtendedConnect
@@ -152,9 +154,7 @@ func (x *clientExchange) exchange() error {
 	if err := x.readBody(); err != nil {
 		return err
 	}
-	if !x.switched() {
-		x.cc.phases.Advance(http1.ResponseEnds)
-	}
+	x.cc.phases.Advance(http1.ResponseEnds)
 	// unsolicited bytes are not a response to the next request
 	keep := x.keepsConn() && len(x.cc.line.Recv.Peek()) == 0
 	if x.sender != nil {
@@ -205,12 +205,12 @@ func (x *clientExchange) finishSender(wait bool) error {
 // finish returns the connection to the pool, to be reused or to be closed.
 func (x *clientExchange) finish(keep bool) {
 	// if it is too late, the end of the context cancels the connection
-	keep = x.follows.Stop() && keep && x.cc.phases.Reusable()
+	keep = x.follows.Stop() && keep && x.cc.phases.Advance(http1.NextRequest)
 	if t := x.call.trace; keep && t != nil && t.PutIdleConn != nil {
 		x.tracePutIdle(t.PutIdleConn)
 	}
 	x.released = true
-	if keep && x.cc.phases.Advance(http1.NextRequest) {
+	if keep {
 		x.hc.keepConn(x.cc)
 	} else {
 		x.hc.CloseConn(x.cc)

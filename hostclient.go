@@ -263,7 +263,7 @@ func (c *HostClient) ready() error {
 		c.pool.Max = c.maxConns()
 		c.pool.OldestFirst = c.ConnPoolStrategy == FIFO
 		c.pool.MaxIdle = c.maxIdle()
-		c.pool.Reserve = (*clientConn).reserve
+		c.pool.Reserve = func(cc *clientConn) bool { return cc.protocol.reserve() }
 		if c.AbsoluteForm && !c.IsTLS {
 			c.proxy = &proxyForm{c.ProxyAuthorization}
 		}

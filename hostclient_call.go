@@ -362,11 +362,12 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 // prepare prepares the request for sending to this host.
 func (c *HostClient) prepare(req *Request) error {
 	h := &req.Header
-	if c.h2 == nil && c.Transport == nil && h.head.IsExtended() {
+	head := &h.head
+	if c.h2 == nil && c.Transport == nil && head.IsExtended() {
 		return ErrNoExtendedConnect
 	}
 	req.call.proxy = c.proxy
-	if req.uriParsed || len(h.Host()) == 0 || !h.head.TargetIsPath() || c.proxy != nil {
+	if req.uriParsed || head.Slots[header.SlotHost].Len == 0 || !head.TargetIsPath() || c.proxy != nil {
 		if !req.uriParsed {
 			req.isTLS = c.IsTLS
 		}
@@ -387,7 +388,7 @@ func (c *HostClient) prepare(req *Request) error {
 	if c.DisableHeaderNamesNormalizing {
 		h.DisableNormalizing()
 	}
-	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.head.Is(header.NoSpecial) {
+	if head.Slots[header.SlotUserAgent].Len == 0 && !c.NoDefaultUserAgentHeader && !head.Is(header.NoSpecial) {
 		h.SetUserAgentBytes(c.userAgent())
 	}
 	return req.prepareParsed()

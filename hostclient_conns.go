@@ -443,8 +443,6 @@ func (cc *clientConn) LastUseTime() time.Time { return cc.history.created.Add(cc
 // Close closes the connection.
 func (cc *clientConn) Close() error { return cc.protocol.Close() }
 
-func (cc *clientConn) reserve() bool { return cc.protocol.reserve() }
-
 // probesOnWrite reports whether a call checks an idle connection when it writes the
 // request, which costs less, rather than before the trace or the caller gets the
 // connection.

@@ -526,7 +526,7 @@ func (req *Request) prepareHost() error {
 			return errNoHost
 		}
 	}
-	if had := req.Header.Host(); len(had) == 0 || !req.UseHostHeader && !bytes.Equal(had, host) {
+	if had := req.Header.head.Host(); len(had) == 0 || !req.UseHostHeader && !bytes.Equal(had, host) {
 		req.Header.SetHostBytes(host)
 	}
 	return nil

@@ -126,7 +126,7 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 		h.head.Reset(header.Configured)
 		return headerError("response", http1.ErrStatusLine)
 	}
-	h.head.SetStatus(head.Status)
+	h.head.Status = int32(head.Status)
 	return nil
 }
 

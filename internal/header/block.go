@@ -32,9 +32,8 @@ func (h *Header) FillBlock(role http1.Role, m *http2.Message) {
 // connection.
 func (h *Header) FillResponseBlock(m *http2.Message) {
 	h.Reset(Configured)
-	h.Status = 0
 	h.FillBlock(http1.Response, m)
-	h.SetStatus(m.Head.Status)
+	h.Status = int32(m.Head.Status)
 	h.State &^= Closing
 	if m.Head.Framing.Kind == http1.UntilClose {
 		h.Length = -1

@@ -72,7 +72,7 @@ const (
 	ResponseEnds                        // the response has ended
 	LastResponseEnds                    // a response in a pipeline has ended, and none follows
 	ReceiveFails                        // the response cannot be read, or not completely
-	NextRequest                         // the connection is used for another request
+	NextRequest                         // both messages are complete, and the connection is used for others
 	clientEvents
 )
 
@@ -144,7 +144,7 @@ var clientMoves = [clientEvents]clientMove{
 	},
 	ResponseEnds: {
 		sending:   keepsSending,
-		receiving: [receivePhases]ReceivePhase{ReceivingBody: Received},
+		receiving: [receivePhases]ReceivePhase{ReceivingBody: Received, Switched: Switched},
 	},
 	LastResponseEnds: {
 		sending:   keepsSending,
@@ -207,7 +207,3 @@ func (c *ClientConn) MaySend() bool { return c.Sending() == Sending && c.Receivi
 // Draining reports whether only bytes that the server has already sent are of interest,
 // since it does not accept the rest of the requests.
 func (c *ClientConn) Draining() bool { return c.Sending() == SendFailed || c.Sending() == SendTimedOut }
-
-// Reusable reports whether request and response are complete. The connection can then be
-// used for others, unless one of the two has ended it.
-func (c *ClientConn) Reusable() bool { return c.phases == phasesOf(Sent, Received) }

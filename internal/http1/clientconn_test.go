@@ -35,7 +35,7 @@ var wantMoves = map[string][2]string{
 	"AwaitsResponse":   {"Asking>Asking Sending>Sending Sent>Sent SendFailed>SendFailed", "NotReceiving>ReceivingHead"},
 	"HeadEnds":         {"*", "ReceivingHead>ReceivingBody"},
 	"ProtocolSwitches": {"*", "ReceivingBody>Switched"},
-	"ResponseEnds":     {"*", "ReceivingBody>Received"},
+	"ResponseEnds":     {"*", "ReceivingBody>Received Switched>Switched"},
 	"LastResponseEnds": {"*", "ReceivingHead>Received"},
 	"ReceiveFails": {"*", "NotReceiving>ReceiveFailed ReceivingHead>ReceiveFailed ReceivingBody>ReceiveFailed " +
 		"Received>Received Switched>Switched ReceiveFailed>ReceiveFailed"},
@@ -54,6 +54,9 @@ func wantMove(moves, from string) string {
 	}
 	return ""
 }
+
+// isComplete reports whether request and response are complete.
+func isComplete(c ClientConn) bool { return c == ClientConn{phasesOf(Sent, Received)} }
 
 func TestClientConnMakesTheMovesOfItsTableAndNoOthers(t *testing.T) {
 	for e, event := range eventNames {
@@ -91,7 +94,7 @@ func TestClientConnReachesEveryPhase(t *testing.T) {
 			if !next.Advance(e) {
 				continue
 			}
-			if e == NextRequest && !seen[i].Reusable() {
+			if e == NextRequest && !isComplete(seen[i]) {
 				t.Errorf("%s, %s is used again", sendNames[seen[i].Sending()], receiveNames[seen[i].Receiving()])
 			}
 			if !slices.Contains(seen, next) {
@@ -117,7 +120,7 @@ func TestClientConnRefusesAllThatFollowsALostTrack(t *testing.T) {
 		t.Error("the zero value takes requests")
 	}
 	c.Open()
-	if c.Advance(ResponseEnds) || c.Advance(NextRequest) || c.MaySend() || c.Reusable() {
+	if c.Advance(ResponseEnds) || c.Advance(NextRequest) || c.MaySend() || isComplete(c) {
 		t.Error("a connection goes on after an unsolicited response")
 	}
 	for _, e := range []ClientEvent{SendsRequest, AwaitsResponse, HeadEnds, ResponseEnds, NextRequest} {
@@ -138,11 +141,11 @@ func TestClientConnOfAnOrderlyExchange(t *testing.T) {
 		c.Open()
 		for range 2 {
 			for _, e := range events {
-				if c.Reusable() || !c.Advance(e) {
+				if isComplete(c) || !c.Advance(e) {
 					t.Fatalf("%s: %s in %s, %s", name, eventNames[e], sendNames[c.Sending()], receiveNames[c.Receiving()])
 				}
 			}
-			if !c.Reusable() || !c.Advance(NextRequest) {
+			if !isComplete(c) || !c.Advance(NextRequest) {
 				t.Errorf("%s: %s, %s cannot be used again", name, sendNames[c.Sending()], receiveNames[c.Receiving()])
 			}
 		}
