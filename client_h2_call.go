@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"context"
 	"errors"
 	"io"
 	"time"
@@ -11,6 +12,18 @@ import (
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2client"
 	"github.com/valyala/fasthttp/internal/sender"
+)
+
+// http2Client is HTTP/2 on a connection of a client, which many calls share. Each is an h2Call.
+type http2Client struct {
+	hc   *HostClient
+	cc   *clientConn
+	conn *http2client.Conn
+}
+
+var (
+	_ clientProtocol     = (*http2Client)(nil)
+	_ http2client.Events = (*http2Client)(nil)
 )
 
 // h2Call is a streamCall on a connection that many calls share. The goroutine of the call sends the
@@ -35,6 +48,46 @@ var (
 	_ http2client.Exchange = (*h2Call)(nil)
 	_ callStream           = (*h2Call)(nil)
 )
+
+// pooled implements clientProtocol. It calls HasRoom again, because the pool did not know the
+// connection when SettingsReceived called it.
+func (p *http2Client) pooled() {
+	settled, ended := p.conn.State()
+	if settled {
+		p.SettingsReceived()
+	}
+	if ended {
+		p.Ended()
+	}
+}
+
+// reserve implements clientProtocol.
+func (p *http2Client) reserve() bool { return p.conn.Reserve() }
+
+// Close implements clientProtocol.
+func (p *http2Client) Close() error { return p.conn.Close() }
+
+// SettingsReceived implements http2client.Events.
+func (p *http2Client) SettingsReceived() { p.hc.pool.HasRoom(p.cc) }
+
+// Ended implements http2client.Events.
+func (p *http2Client) Ended() { p.hc.pool.Retire(p.cc) }
+
+// release returns the reservation of a call. If retire is set, no other call uses the
+// connection.
+func (p *http2Client) release(retire bool) {
+	hc, cc := p.hc, p.cc
+	if hc.MaxConnDuration > 0 && time.Since(cc.history.created) >= hc.MaxConnDuration {
+		retire = true
+	}
+	p.conn.ReleaseReservation()
+	if retire {
+		p.conn.Retire()
+		hc.pool.Discard(cc)
+	} else {
+		hc.pool.Put(cc, clock.Elapsed())
+	}
+}
 
 // roundTrip implements clientProtocol. A stream of the response keeps the reservation until its
 // end.
@@ -282,6 +335,52 @@ func (x *h2Call) traceArrivals(a h2Arrivals) error {
 		}
 	}
 	return nil
+}
+
+// startStream implements callStream. The sending of the request may continue meanwhile.
+func (x *h2Call) startStream() bool {
+	if x.body == nil {
+		return false
+	}
+	s, resp, c := x.body, x.resp, x.p.conn
+	if x.sender != nil && x.sender.borrowed {
+		x.finishBorrowed()
+	}
+	deadline, ctx := x.call.deadline, x.call.ctx
+	if timeout := x.hc.ReadTimeout; timeout > 0 && s.tunnel == nil {
+		deadline = clock.Earliest(deadline, time.Now().Add(timeout))
+	}
+	if s.tunnel != nil {
+		resp.body.SetStream(&h2ClientTunnel{s, x.p.cc.line.Net()}, -2)
+	} else {
+		resp.body.SetStream(s, resp.Header.head.Length)
+	}
+	resp.body.Limit = x.hc.MaxResponseBodySize
+	c.Lock()
+	// request and call belong to the caller again
+	if x.sender != nil {
+		s.sender = x.sender
+		x.sender.detach()
+	} else if x.send < sendAll {
+		c.HTTP2().Own(x.stream)
+	}
+	x.outlive(deadline)
+	x.stopReadingConn()
+	_, known := s.in.Remaining()
+	empty := known && x.framing.Kind == http1.NoBody && s.tunnel == nil && x.send >= sendAll
+	c.Unlock()
+	if empty {
+		// a caller that knows that the body is empty may never close it
+		s.guard.End(s, 0)
+		return true
+	}
+	if !deadline.IsZero() {
+		s.timer = time.AfterFunc(time.Until(deadline), func() { s.cancel(ErrTimeout) })
+	}
+	if ctx != nil && ctx.Done() != nil {
+		s.stop = context.AfterFunc(ctx, func() { s.cancel(contextError(ctx)) })
+	}
+	return true
 }
 
 // failure implements callStream.

@@ -8,12 +8,10 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
-	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/content"
-	"github.com/valyala/fasthttp/internal/forms"
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/sender"
@@ -178,28 +176,6 @@ func (x *clientExchange) keepsConn() bool {
 func (x *clientExchange) mayHaveResponse() bool {
 	cc := x.cc
 	return cc.phases.Sending() == http1.SendFailed && cc.line.Sent > 0 && x.hc.limitDraining(&cc.line.Guard, x.call.deadline) == nil
-}
-
-// finishSender ends the sending of a request whose response is complete. wait is
-// set if the connection could be reused then.
-func (x *clientExchange) finishSender(wait bool) error {
-	phase, err := x.sender.finish(wait)
-	x.cc.line.Duplex = false
-	switch phase {
-	case http1.Sent:
-		x.cc.phases.Advance(http1.SendEnds)
-	case http1.SendFailed:
-		x.cc.phases.Advance(http1.SendFails)
-	default:
-		x.cc.phases.Advance(http1.SendStops)
-	}
-	x.traceWrote(wroteRequest, err)
-	if phase == http1.SendFailed && x.cc.line.WriteErr == nil {
-		// the stream has failed, so the response may be to something other than the
-		// request
-		return err
-	}
-	return nil
 }
 
 // finish returns the connection to the pool, to be reused or to be closed.
@@ -504,82 +480,206 @@ func (x *clientExchange) sendExpected() error {
 	return x.sendContent(bufpool.Get(x.hc.writeSize()), x.req.content())
 }
 
-// bodySender sends the content of a request while the call watches for the answer.
-type bodySender struct {
-	sender.Sender
-	// hc and deadline, the deadline of the call, determine how long the response may
-	// take once the request is written
-	hc       *HostClient
-	deadline time.Time
-	header   *RequestHeader // has the trailers: the one of the request, or of its stream
-	body     content.Body   // of the goroutine alone: the stream with its size
-}
-
-// startSender leaves out and p, the content, to a bodySender.
-func (x *clientExchange) startSender(out *bufpool.Buffer, p []byte) {
-	req := x.req
-	s := &bodySender{hc: x.hc, deadline: x.call.deadline, header: &req.Header}
-	r := sender.Request{
-		Conn: &x.cc.line, Out: out, Trailers: s, ErrTimeout: ErrTimeout, Detaches: x.mayStream(),
-		Chunked: x.encoding.Kind == http1.Chunks,
-	}
-	if req.body.Stream != nil {
-		x.call.bodyConsumed = true
-		if r.Chunked {
-			req.body.Unsize()
+// readHead reads the head of the final response, and decides how its body is read.
+// Informational responses are passed to the trace.
+func (x *clientExchange) readHead() error {
+	for x.awaitsHead() {
+		if err := x.nextHead(); err != nil {
+			return err
 		}
-		s.body = content.Body{Stream: req.body.Stream, Size: req.body.Size}
-		if own, ok := s.body.Stream.(bridge.TrailerSource); ok {
-			s.header, r.OwnTrailers = own.Trailers().(*RequestHeader), true
+	}
+	cc, h := x.cc, &x.resp.Header
+	x.frame = cc.head.FrameResponse(http1.Exchange{Head: x.isHead, Connect: x.isConnect})
+	if x.isHead {
+		x.resp.skipHead()
+		h.head.SetState(header.Closing, !cc.head.KeepsAlive())
+	}
+	if h.head.Status == StatusSwitchingProtocols || x.isConnect && h.head.Status/100 == 2 {
+		cc.phases.Advance(http1.ProtocolSwitches)
+	}
+	return nil
+}
+
+// awaitsHead reports whether the head of the final response is still expected.
+func (x *clientExchange) awaitsHead() bool { return x.cc.phases.Receiving() < http1.ReceivingBody }
+
+// switched reports whether the connection speaks another protocol from now on.
+func (x *clientExchange) switched() bool { return x.cc.phases.Receiving() == http1.Switched }
+
+// nextHead reads one head. If there is none, the response gets no fields.
+func (x *clientExchange) nextHead() error {
+	cc, h := x.cc, &x.resp.Header
+	if cc.phases.Receiving() == http1.NotReceiving {
+		cc.phases.Advance(http1.AwaitsResponse)
+		x.resp.reuse()
+		h.head.SetState(header.NamesKept, h.head.Is(header.NamesKept) || x.hc.DisableHeaderNamesNormalizing)
+	}
+	for {
+		if b := cc.line.Recv.Peek(); len(b) > 0 {
+			n, final, err := x.heads.feed(h, &cc.head, x.hc.ReadBufferSize, b)
+			if err != nil {
+				h.head.Reset(header.Configured)
+				return err
+			}
+			if n > 0 {
+				cc.line.Recv.Discard(n)
+				if final {
+					cc.phases.Advance(http1.HeadEnds)
+					return nil
+				}
+				return x.call.informed(x.req, h)
+			}
 		}
-		req.body.Stream = nil
-		r.Stream = sender.WrapStream(&s.body.Stream)
-		_, r.Borrowed = r.Stream.Reader.(*forms.Stream)
-	} else {
-		r.Content = p
+		if err := x.receive(); err != nil {
+			h.head.Reset(header.Configured)
+			return err
+		}
 	}
-	x.sender, x.cc.line.Duplex = s, true
-	s.Start(r, s)
 }
 
-// WriteStream implements sender.Call.
-func (s *bodySender) WriteStream(w flushWriter) error {
-	if s.body.Size >= 0 {
-		return s.body.WriteFixed(w)
+// receive reads some bytes of a head.
+func (x *clientExchange) receive() error {
+	err := x.cc.line.Fill()
+	x.traceSent()
+	switch {
+	case err == nil && x.call.outcome != attemptResponded:
+		x.call.outcome = attemptResponded
+		if trace := x.call.trace; trace != nil && trace.GotFirstResponseByte != nil {
+			trace.GotFirstResponseByte()
+		}
+	case err == io.EOF && x.call.outcome == attemptResponded:
+		err = headerError("response", io.ErrUnexpectedEOF)
 	}
-	return s.body.WriteChunked(w)
+	return err
 }
 
-// LimitResponse implements sender.Call.
-func (s *bodySender) LimitResponse() { _ = s.hc.limitResponse(&s.Conn.Guard, s.deadline) }
-
-// LimitDraining implements sender.Call.
-func (s *bodySender) LimitDraining() { _ = s.hc.limitDraining(&s.Conn.Guard, s.deadline) }
-
-// Panicked implements sender.Call.
-func (s *bodySender) Panicked(value any) error {
-	return streamPanic("panic while sending a request", value)
+// readBody reads the body into the response.
+func (x *clientExchange) readBody() error {
+	resp := x.resp
+	if x.frame.Kind == http1.NoBody {
+		return nil
+	}
+	if resp.SkipBody {
+		// a body that the caller does not want stays unread
+		x.frame.MustClose = x.frame.MustClose || x.frame.Kind != http1.Length || x.frame.Length > 0
+		return nil
+	}
+	limit := x.hc.MaxResponseBodySize
+	resp.body.Limit = limit
+	if x.frame.Kind == http1.Length && (limit <= 0 || x.frame.Length <= int64(limit)) {
+		return x.readLength()
+	}
+	if err := content.Read(&x.cc.line, x.frame, limit, &resp.body, &resp.Header.head); err != nil {
+		return err
+	}
+	if x.frame.Kind == http1.UntilClose {
+		resp.Header.SetContentLength(len(resp.body.Bytes()))
+	}
+	return nil
 }
 
-// AppendTrailers implements sender.Trailers.
-func (s *bodySender) AppendTrailers(dst []byte) []byte { return s.header.head.AppendTrailers(dst) }
+// readStep is the least room that a long body gets for each read. The server may
+// announce any length, so it is not allocated at once.
+const readStep = 32 << 10
 
-// finish ends the sending, and returns how that went. If wait is set, it is given
-// a moment to end by itself.
-func (s *bodySender) finish(wait bool) (http1.SendPhase, error) {
-	if !wait {
-		return s.Finish(nil)
+// readLength reads a body of a known length into the response, without passing through
+// the buffer of the connection.
+func (x *clientExchange) readLength() error {
+	cc, body, left := x.cc, &x.resp.body, x.frame.Length
+	b := cc.line.Recv.Peek()
+	n := int(min(int64(len(b)), left))
+	if left -= int64(n); n > 0 {
+		body.Write(b[:n])
+		cc.line.Recv.Discard(n)
 	}
-	timer := time.NewTimer(sender.ReuseTimeout)
-	defer timer.Stop()
-	return s.Finish(timer.C)
+	for left > 0 {
+		step := int(min(left, readStep))
+		if body.Buf == nil {
+			body.Buf = bufpool.Get(step)
+		}
+		buf := body.Buf
+		buf.Grow(step)
+		room := buf.B[len(buf.B):cap(buf.B)]
+		n, err := cc.line.Read(room[:min(int64(len(room)), left)])
+		buf.B = buf.B[:len(buf.B)+n]
+		left -= int64(n)
+		if n == 0 {
+			return content.AtEnd(err)
+		}
+	}
+	return nil
 }
 
-// detach lets the sender continue after the call, if it can.
-func (s *bodySender) detach() {
-	if s.Borrowed {
-		_, _ = s.finish(true)
-		return
+// headReader reads the heads of the responses to one request: informational ones,
+// of which there may be maxInformational, and the final one. It never waits.
+type headReader struct {
+	h     *ResponseHeader // that a head is being read into, nil between two
+	hints int             // informational responses received
+}
+
+// feed reads a head into h from the beginning of b, which holds all of it that was
+// received so far, and returns its length, or 0 if it needs more. head is the one of
+// the connection, and bufferSize the ReadBufferSize of the client. final is false for
+// the head of an informational response.
+func (r *headReader) feed(h *ResponseHeader, head *http1.Head, bufferSize int, b []byte) (n int, final bool, err error) {
+	if r.h != h {
+		r.h = h
+		h.head.Begin(head)
+		h.head.Status = 0
+		head.Limits = http1.Limits{}
+		if bufferSize > 0 {
+			// it alone is the limit: there may be as many fields as it has room for
+			head.Limits = header.HeadLimits(bufferSize)
+		}
 	}
-	s.Detach()
+	n, err = h.head.Feed(http1.Response, head, b)
+	if err != nil {
+		return n, false, headerError("response", err)
+	}
+	if n == 0 {
+		return 0, false, nil
+	}
+	r.h = nil
+	h.head.Status = int32(head.Status)
+	switch {
+	case h.head.Status < http1.FirstStatus:
+		// no class of responses begins with 0
+		return n, false, headerError("response", http1.ErrStatusLine)
+	case h.head.Status/100 != 1 || h.head.Status == StatusSwitchingProtocols:
+		return n, true, nil
+	case r.hints == maxInformational:
+		return n, false, errTooManyInformational
+	}
+	r.hints++
+	return n, false, nil
+}
+
+// mayStream reports whether the body may be left on the connection, as far as is known
+// before the response arrives.
+func (x *clientExchange) mayStream() bool {
+	if x.call.content == contentBuffered {
+		return false
+	}
+	// a discarded body needs no check of its size
+	discards := x.call.content == contentDiscarded && x.hc.MaxResponseBodySize <= 0
+	return x.resp.StreamBody || x.hc.StreamResponseBody || discards
+}
+
+// streams reports whether the body is left on the connection.
+func (x *clientExchange) streams() bool {
+	if x.resp.SkipBody || !x.mayStream() {
+		return false
+	}
+	if x.switched() {
+		return x.resp.StreamBody || x.hc.StreamResponseBody
+	}
+	return x.frame.Kind != http1.NoBody && !x.buffersReceived()
+}
+
+// buffersReceived reports whether the body is read into memory although it could be a stream: see
+// bridge.BufferReceived.
+func (x *clientExchange) buffersReceived() bool {
+	length, limit := x.frame.Length, x.hc.MaxResponseBodySize
+	return x.resp.buffersReceived && x.frame.Kind == http1.Length && length <= int64(len(x.cc.line.Recv.Peek())) &&
+		(limit <= 0 || length <= int64(limit)) && x.sender == nil
 }
