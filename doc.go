@@ -140,7 +140,7 @@
 // they only compile.
 //
 // The repository has programs to start from in examples/. Its docs/ directory explains how
-// to migrate from net/http (migrating.md), how to use WebSocket (websocket.md), the limits and
+// to migrate from net/http (from-net-http.md), how to use WebSocket (websocket.md), the limits and
 // how to set them (security.md), the rules of the RFCs with the code for each (http.md), and the
 // way of a request through the code (architecture.md).
 package fasthttp

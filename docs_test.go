@@ -60,7 +60,7 @@ func documentedLimits() map[string]any {
 		"time for a response":                                                              nil,
 		"time between requests":                                                            nil,
 		"time for a TLS handshake":                                                         s.handshakeTimeout() - extended,
-		"silence before the system probes whether the peer is there":                       time.Duration(defaultKeepalive),
+		"silence before the system probes the peer":                                        time.Duration(defaultKeepalive),
 		"TLS handshakes that compute at once, for each processor":                          engine.HandshakesPerProc,
 		"unsent answers to messages of TLS itself":                                         size(tlswire.MaxUnsent),
 		"time for a header of the PROXY protocol":                                          (&Server{ProxyProtocol: new(ProxyProtocol)}).proxyTimeout() - extended,

@@ -101,8 +101,9 @@ func namedKey(name, usual string) header.Key {
 // proxy, since nothing more is known.
 //
 // IPv4 addresses are returned as such, whatever form they were received in, and
-// addresses have no zone. The result is the zero Addr if the peer has no IP address, as
-// on a Unix socket, and no trusted proxy has noted one.
+// addresses have no zone. The result is the zero Addr, whose text is "invalid IP", if the
+// peer has no IP address, as on a Unix socket or in memory, and no trusted proxy has noted
+// one: see its method IsValid. RemoteIP is 0.0.0.0 then.
 //
 // RemoteAddr and RemoteIP return the address of the peer in any case.
 func (ctx *RequestCtx) ClientIP() netip.Addr {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/fasthttputil"
 	"github.com/valyala/fasthttp/internal/peers"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
@@ -262,6 +263,18 @@ func TestClientIPHasNoZoneWhateverTheKindOfAddress(t *testing.T) {
 		}
 		if set := peers.NewSet(ranges("fe80::/10"), false); !set.Has(addr) {
 			t.Errorf("%T: %v is not in its range", addr, addr)
+		}
+	}
+}
+
+func TestPeersWithoutAnAddressHaveNoClientIP(t *testing.T) {
+	for _, addr := range []net.Addr{
+		fasthttputil.NewInmemoryListener().Addr(), &net.UnixAddr{Name: "socket", Net: "unix"}, new(net.TCPAddr), (*net.TCPAddr)(nil), (*net.UDPAddr)(nil),
+	} {
+		var ctx RequestCtx
+		ctx.Init(new(Request), addr, nil)
+		if ip := ctx.ClientIP(); ip.IsValid() {
+			t.Errorf("%T %v: %v", addr, addr, ip)
 		}
 	}
 }

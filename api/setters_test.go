@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// migrating has the table of the methods.
+// migrating has the methods.
 const migrating = "../docs/migrating.md"
 
 // TestEveryNewFieldHasAMethod checks that each field that the promised API does not have can be
@@ -48,8 +48,8 @@ func TestEveryNewFieldHasAMethod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table := s.table(); !strings.Contains(string(text), table) {
-		t.Errorf("%s does not have this table:\n%s", migrating, table)
+	if block := s.block(); !strings.Contains(string(text), block) {
+		t.Errorf("%s does not have this block:\n%s", migrating, block)
 	}
 }
 
@@ -279,16 +279,27 @@ func (s *fieldMethods) checkNames(o *types.TypeName, method *types.Func, t types
 	}
 }
 
-// table returns the methods as a table of Markdown.
-func (s *fieldMethods) table() string {
-	var b strings.Builder
-	b.WriteString("| Types | Method |\n| --- | --- |\n")
+// block returns declarations that compile if the types have the methods, as a block of Markdown.
+func (s *fieldMethods) block() string {
+	var order []string // the values of the types, in groups
+	methods := map[string][]string{}
 	for _, row := range s.order {
 		owners := slices.Clone(s.rows[row])
 		for i, owner := range owners {
-			owners[i] = strings.TrimPrefix(owner, "fasthttp.")
+			owners[i] = "(*" + owner + ")(nil)"
 		}
-		fmt.Fprintf(&b, "| %s | `%s` |\n", strings.Join(owners, ", "), row)
+		group := strings.Join(owners, ", ")
+		if methods[group] == nil {
+			order = append(order, group)
+		}
+		methods[group] = append(methods[group], "\t\t"+row+"\n")
 	}
+	var b strings.Builder
+	b.WriteString("```go\nvar (\n")
+	for _, group := range order {
+		names := "_" + strings.Repeat(", _", strings.Count(group, ", "))
+		fmt.Fprintf(&b, "\t%s interface {\n%s\t} = %s\n", names, strings.Join(methods[group], ""), group)
+	}
+	b.WriteString(")\n```\n")
 	return b.String()
 }

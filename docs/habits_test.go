@@ -26,13 +26,13 @@ import (
 )
 
 // habit is something that a server of net/http does and one of this module does
-// otherwise, as docs/migrating.md says under "From net/http".
+// otherwise, as docs/from-net-http.md says.
 type habit struct {
 	name string
 	// request is a request as it is sent; "GET /" if it is empty
 	request string
 	net     http.HandlerFunc
-	// handler is the same code with this module, mended the code that docs/migrating.md
+	// handler is the same code with this module, mended the code that docs/from-net-http.md
 	// gives as the way back. Without one, there is none.
 	handler, mended func(ctx *fasthttp.RequestCtx)
 	mend            func(s *fasthttp.Server)
@@ -214,14 +214,14 @@ func habitsOfServers() []habit {
 }
 
 // TestServersOfNetHTTPDoOtherwise checks each habit with both, and that what
-// docs/migrating.md gives as the way back leads back.
+// docs/from-net-http.md gives as the way back leads back.
 func TestServersOfNetHTTPDoOtherwise(t *testing.T) {
 	answered := make(chan struct{})
-	text := read(t, "migrating.md")
+	text := read(t, "from-net-http.md")
 	for _, h := range append(habitsOfHandlers(answered), habitsOfServers()...) {
 		t.Run(h.name, func(t *testing.T) {
 			if !strings.Contains(text, h.name) {
-				t.Errorf("migrating.md does not have %q", h.name)
+				t.Errorf("from-net-http.md does not have %q", h.name)
 			}
 			quiet := log.New(io.Discard, "", 0)
 			server := &http.Server{Handler: h.net, ErrorLog: quiet}

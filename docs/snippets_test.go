@@ -18,7 +18,7 @@ import (
 // snippet imports all others itself.
 var packages = map[string]string{
 	"bufio": "bufio", "bytes": "bytes", "context": "context", "errors": "errors", "expvar": "expvar", "fmt": "fmt",
-	"http": "net/http", "netip": "net/netip", "io": "io", "json": "encoding/json", "log": "log", "net": "net", "os": "os",
+	"http": "net/http", "netip": "net/netip", "io": "io", "iter": "iter", "json": "encoding/json", "log": "log", "net": "net", "os": "os",
 	"signal": "os/signal", "slices": "slices", "slog": "log/slog", "strings": "strings", "strconv": "strconv",
 	"sync": "sync", "syscall": "syscall", "testing": "testing", "time": "time", "tls": "crypto/tls", "x509": "crypto/x509",
 	"filepath": "path/filepath", "httptest": "net/http/httptest", "httptrace": "net/http/httptrace", "url": "net/url",

@@ -12,7 +12,7 @@ import (
 func TestDocumentedLimits(t *testing.T) {
 	servertest.CheckLimits(t, "../docs/security.md", "Limit of a stream of events", map[string]any{
 		"bytes that wait for a client":                        servertest.Size(sse.DefaultBuffer),
-		"time in which a client takes what is sent at once":   sse.DefaultWriteTimeout,
+		"time for a client to accept the data of one write":   sse.DefaultWriteTimeout,
 		"time without an event before a comment is sent":      sse.DefaultHeartbeat,
 		"events that are kept for clients that reconnect":     nil,
 		"event that a client receives, and each of its lines": servertest.Size(sse.DefaultMaxEventSize),

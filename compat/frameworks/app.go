@@ -10,6 +10,21 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
+// The methods that are found at run time. A file with a build tag compares them with the types.
+type (
+	protocolsSetter    interface{ SetProtocols(p *http.Protocols) }
+	proxiesSetter      interface{ SetTrustedProxies(ranges []netip.Prefix) }
+	responseSentSetter interface {
+		SetResponseSent(value func(ctx *fasthttp.RequestCtx, statusCode int, bytes int64, refused, err error))
+	}
+	bodyModeSetter    interface{ SetBodyMode(stream bool) }
+	clientAddresser   interface{ ClientIP() netip.Addr }
+	timeoutSetter     interface{ SetTimeout(value time.Duration) }
+	dialContextSetter interface {
+		SetDialContext(value func(ctx context.Context, network, addr string) (net.Conn, error))
+	}
+)
+
 // Config has the settings of an App.
 type Config struct {
 	Protocols *http.Protocols
@@ -32,21 +47,17 @@ func New(c Config, handler fasthttp.RequestHandler) *App {
 	a := &App{}
 	a.Server.Handler = handler
 	server := any(&a.Server)
-	if s, ok := server.(interface{ SetProtocols(p *http.Protocols) }); ok {
+	if s, ok := server.(protocolsSetter); ok {
 		s.SetProtocols(c.Protocols)
 	} else {
 		a.Missing = append(a.Missing, "Protocols")
 	}
-	if s, ok := server.(interface {
-		SetTrustedProxies(ranges []netip.Prefix)
-	}); ok {
+	if s, ok := server.(proxiesSetter); ok {
 		s.SetTrustedProxies(c.Proxies)
 	} else {
 		a.Missing = append(a.Missing, "TrustedProxies")
 	}
-	if s, ok := server.(interface {
-		SetResponseSent(value func(ctx *fasthttp.RequestCtx, statusCode int, bytes int64, refused, err error))
-	}); ok && c.Log != nil {
+	if s, ok := server.(responseSentSetter); ok && c.Log != nil {
 		s.SetResponseSent(func(ctx *fasthttp.RequestCtx, statusCode int, bytes int64, refused, err error) {
 			c.Log(string(ctx.Path()), statusCode, bytes)
 		})
@@ -65,7 +76,7 @@ func (a *App) streamBodies(c Config) {
 		return
 	}
 	var streamed fasthttp.RequestConfig
-	s, ok := any(&streamed).(interface{ SetBodyMode(stream bool) })
+	s, ok := any(&streamed).(bodyModeSetter)
 	if !ok {
 		a.Missing = append(a.Missing, "BodyMode")
 		return
@@ -80,10 +91,12 @@ func (a *App) streamBodies(c Config) {
 }
 
 // ClientIP returns the address of the client of a request, behind proxies if the version of
-// fasthttp knows them.
+// fasthttp knows them. It is 0.0.0.0 with both versions if the client has none.
 func ClientIP(ctx *fasthttp.RequestCtx) string {
-	if c, ok := any(ctx).(interface{ ClientIP() netip.Addr }); ok {
-		return c.ClientIP().String()
+	if c, ok := any(ctx).(clientAddresser); ok {
+		if ip := c.ClientIP(); ip.IsValid() {
+			return ip.String()
+		}
 	}
 	return ctx.RemoteIP().String()
 }
@@ -92,14 +105,12 @@ func ClientIP(ctx *fasthttp.RequestCtx) string {
 // version of fasthttp has none, dial gets a context without a deadline.
 func NewClient(timeout time.Duration, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *fasthttp.Client {
 	c := &fasthttp.Client{}
-	if s, ok := any(c).(interface {
-		SetDialContext(value func(ctx context.Context, network, addr string) (net.Conn, error))
-	}); ok {
+	if s, ok := any(c).(dialContextSetter); ok {
 		s.SetDialContext(dial)
 	} else {
 		c.Dial = func(addr string) (net.Conn, error) { return dial(context.Background(), "tcp", addr) }
 	}
-	if s, ok := any(c).(interface{ SetTimeout(value time.Duration) }); ok {
+	if s, ok := any(c).(timeoutSetter); ok {
 		s.SetTimeout(timeout)
 	} else {
 		c.ReadTimeout, c.WriteTimeout = timeout, timeout

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/compat/internal/process"
 	"github.com/valyala/fasthttp/compat/internal/serving"
+	"github.com/valyala/fasthttp/fasthttputil"
 )
 
 func TestAppWorksWithBothVersions(t *testing.T) {
@@ -94,6 +96,31 @@ func TestClientDialsWithBothVersions(t *testing.T) {
 		t.Errorf("the context of dial had a deadline: %t, want %t", limited, want)
 	}
 	client.CloseIdleConnections()
+}
+
+// TestSignatures checks that the compiler compares signatures with this module, and that v1.77.0
+// has none of the methods.
+func TestSignatures(t *testing.T) {
+	args := []string{"vet", "-tags", "fasthttp_additions"}
+	if serving.IsOriginal() {
+		args = append(args, "-modfile=../go.upstream.mod")
+	}
+	out, err := exec.CommandContext(t.Context(), "go", append(args, ".")...).CombinedOutput()
+	if (err == nil) == serving.IsOriginal() || err != nil && !strings.Contains(string(out), "missing method SetProtocols") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestClientWithoutAnAddress checks that a peer without an IP address has the same text with
+// both versions.
+func TestClientWithoutAnAddress(t *testing.T) {
+	for _, addr := range []net.Addr{&net.UnixAddr{Name: "socket", Net: "unix"}, fasthttputil.NewInmemoryListener().Addr()} {
+		var ctx fasthttp.RequestCtx
+		ctx.Init(new(fasthttp.Request), addr, nil)
+		if got := ClientIP(&ctx); got != "0.0.0.0" {
+			t.Errorf("%T: %s", addr, got)
+		}
+	}
 }
 
 // TestHooksOfServerTrace sets the hooks one by one.

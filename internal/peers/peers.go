@@ -14,6 +14,9 @@ import (
 func AddrOf(addr net.Addr) netip.Addr {
 	switch a := addr.(type) {
 	case *net.TCPAddr:
+		if a == nil {
+			return netip.Addr{}
+		}
 		ip, _ := netip.AddrFromSlice(a.IP)
 		return ip.Unmap()
 	case nil:

@@ -44,7 +44,7 @@ func page(r *study.Report) string {
 		"In µs, user and system; medians, ± the median absolute deviation. In parentheses: this fasthttp with its event engine over\n" +
 		"the server of the line; below 1 this fasthttp takes less. These are medians of the ratios of single rounds, which other\n" +
 		"programs on the machine disturb less than the times. A star marks ratios that may be chance: one of the rounds has the\n" +
-		"opposite order.\n")
+		"opposite order. [performance.md](performance.md) has other times, from another run: compare times of one run only.\n")
 	cells := func(row *study.Row, server string) string {
 		cpu := row.Get(server, study.CPUs)
 		text := fmt.Sprintf("%.2f ±%.0f%%", cpu.Median, 100*cpu.Spread())
