@@ -32,7 +32,7 @@ var (
 		"profile": adapt(pprof.Profile),
 		// it reads the body itself, and no argument
 		"symbol": fasthttpadaptor.NewFastHTTPHandlerFunc(pprof.Symbol),
-		"trace":   adapt(pprof.Trace),
+		"trace":  adapt(pprof.Trace),
 	}
 )
 
