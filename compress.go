@@ -26,8 +26,8 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // representation (206, Content-Range), or that have less than 200 bytes. Nor does it
 // encode bodies whose type is not in DefaultCompressTypes, since pictures, archives and
 // downloads of unknown type gain nothing, or bodies of responses with "Cache-Control:
-// no-transform", Content-Digest or Content-MD5. Compressor has settings for types and
-// sizes.
+// no-transform", or with a hash of the body: Content-Digest, Repr-Digest, Digest or
+// Content-MD5. Compressor has settings for types and sizes.
 //
 // A body stream is encoded while it is sent. If the next read of a stream of unknown
 // size would block, the bytes read so far are sent: the client gets the output of a

@@ -123,8 +123,13 @@ func TestCompressHandlerLeavesAloneWhatItShould(t *testing.T) {
 			ctx.Response.Header.Set(HeaderCacheControl, "max-age=60, No-Transform")
 			ctx.SetBody(text)
 		}, ""},
-		"digest":     {func(ctx *RequestCtx) { ctx.Response.Header.Set("Content-Digest", "sha-256=:AA==:"); ctx.SetBody(text) }, ""},
-		"no content": {func(ctx *RequestCtx) { ctx.SetStatusCode(StatusNoContent); ctx.SetBody(text) }, ""},
+		"digest": {func(ctx *RequestCtx) { ctx.Response.Header.Set("Content-Digest", "sha-256=:AA==:"); ctx.SetBody(text) }, ""},
+		"representation digest": {func(ctx *RequestCtx) {
+			ctx.Response.Header.Set("Repr-Digest", "sha-256=:AA==:")
+			ctx.SetBody(text)
+		}, ""},
+		"former digest": {func(ctx *RequestCtx) { ctx.Response.Header.Set("Digest", "sha-256=AA=="); ctx.SetBody(text) }, ""},
+		"no content":    {func(ctx *RequestCtx) { ctx.SetStatusCode(StatusNoContent); ctx.SetBody(text) }, ""},
 	} {
 		var plain RequestCtx
 		c.h(&plain)

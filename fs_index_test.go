@@ -145,3 +145,19 @@ func TestPagesHaveTheDateOfTheNewestEntry(t *testing.T) {
 	}
 	askFor(t, h, "GET", "/", "If-Modified-Since", date).check(t, "same", 304, "")
 }
+
+// Several Accept fields are one list (RFC 9110 section 5.3).
+func TestIndexPagesForSeveralAcceptFields(t *testing.T) {
+	h := (&FS{Root: plant(t, map[string]string{"a": "text"}), GenerateIndexPages: true}).NewRequestHandler()
+	for want, fields := range map[string][2]string{
+		"application/json": {"image/png", "application/json"}, "text/html; charset=utf-8": {"application/json", "text/html"},
+	} {
+		var ctx RequestCtx
+		ctx.Request.Header.Add(HeaderAccept, fields[0])
+		ctx.Request.Header.Add(HeaderAccept, fields[1])
+		h(&ctx)
+		if got := string(ctx.Response.Header.ContentType()); got != want {
+			t.Errorf("%q: got %s, want %s", fields, got, want)
+		}
+	}
+}

@@ -235,3 +235,16 @@ func TestAMissingRootIsLoggedOnce(t *testing.T) {
 	ServeFS(&ctx, fstest.MapFS{}, "none")
 	log.CheckEmpty(t)
 }
+
+// Dot segments in FS.Root lead to no more of the file system than they name.
+func TestRootOfAFileSystemWithDotSegments(t *testing.T) {
+	files := fstest.MapFS{"public/a": {Data: []byte("public")}, "secret": {Data: []byte("secret")}}
+	for _, root := range []string{"x/../public", "../public", "./public/", "/public", "public/x/.."} {
+		h := (&FS{FS: files, Root: root}).NewRequestHandler()
+		askFor(t, h, "GET", "/a").check(t, root, 200, "public")
+		for _, target := range []string{"/secret", "/public/a"} {
+			askFor(t, h, "GET", target).check(t, root+", "+target, 404, "Cannot open requested path")
+		}
+	}
+	askFor(t, (&FS{FS: files, Root: "a\x00b"}).NewRequestHandler(), "GET", "/secret").check(t, "a root that is no path", 404, "Cannot open requested path")
+}

@@ -407,3 +407,27 @@ func TestRequestReadOneAfterTheOther(t *testing.T) {
 		}
 	}
 }
+
+// The question mark of an empty query is a part of a received target (RFC 3986 section
+// 6.2.3), also in a request that is passed on after its URI was used.
+func TestReceivedEmptyQueriesAreKept(t *testing.T) {
+	var req Request
+	if err := req.Read(bufio.NewReader(strings.NewReader("GET /a? HTTP/1.1\r\nHost: h\r\n\r\n"))); err != nil {
+		t.Fatal(err)
+	}
+	u := req.URI()
+	for _, step := range []struct {
+		change func()
+		want   string
+	}{
+		{func() {}, "/a?"},
+		{func() { u.SetPath("/b") }, "/b?"},
+		{func() { u.SetQueryString("") }, "/b"},
+		{func() { u.SetQueryString("c") }, "/b?c"},
+	} {
+		step.change()
+		if got := string(req.RequestURI()); got != step.want || string(u.FullURI()) != "http://h"+step.want {
+			t.Errorf("got %s and %s, want %s", got, u.FullURI(), step.want)
+		}
+	}
+}

@@ -32,6 +32,7 @@ func (req *Request) parseURI() error {
 	err := req.uri.parse(h.Host(), h.head.Target(), req.isTLS)
 	if h.head.HasReceivedTarget() {
 		req.uri.text.KeepBadEscapes()
+		req.uri.text.KeepQuestionMark(h.head.Target())
 	}
 	return err
 }

@@ -249,7 +249,10 @@ func (x *proxyExchange) setTarget() {
 		}
 		query := bytes.Clone(u.QueryString())
 		u.SetPathBytes(path)
-		u.SetQueryStringBytes(query)
+		if len(query) > 0 {
+			// otherwise its question mark stays
+			u.SetQueryStringBytes(query)
+		}
 	}
 	u.SetScheme(target.scheme)
 	u.SetHost(target.host)

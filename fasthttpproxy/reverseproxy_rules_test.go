@@ -34,9 +34,24 @@ func TestCheckedPaths(t *testing.T) {
 		"/x/%2e%2e/admin":      "/base/admin",
 		"/a%3Fb=1?c=2":         "/base/a%3Fb=1?c=2",
 		"/a%23b":               "/base/a%23b",
+		"/a?":                  "/base/a?",
 		"/a%0d%0aX-Evil:%201":  "/base/a%0D%0AX-Evil:%201",
 		"http://b/%2561dmin?q": "/base/%2561dmin?q",
 	} {
+		c.Send(servertest.Head("GET "+target+" HTTP/1.1", "Host: b"))
+		if lines := servertest.Receive(t, target, got); lines[0] != "GET "+want+" HTTP/1.1" {
+			t.Errorf("%s: the server got %q, want %q", target, lines[0], want)
+		}
+		c.Expect(200, "ok")
+	}
+}
+
+// The question mark of an empty query is a part of the target (RFC 3986 section 6.2.3).
+func TestEmptyQueriesBelowAPath(t *testing.T) {
+	peer, got := heads(t, servertest.OK)
+	p := &fasthttpproxy.ReverseProxy{Target: peer.URL("/base")}
+	c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+	for target, want := range map[string]string{"/a?": "/base/a?", "/?": "/base/?", "/a": "/base/a", "/a?b?": "/base/a?b?", "http://b?": "/base/?"} {
 		c.Send(servertest.Head("GET "+target+" HTTP/1.1", "Host: b"))
 		if lines := servertest.Receive(t, target, got); lines[0] != "GET "+want+" HTTP/1.1" {
 			t.Errorf("%s: the server got %q, want %q", target, lines[0], want)

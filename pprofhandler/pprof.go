@@ -30,13 +30,22 @@ var (
 	special = map[string]fasthttp.RequestHandler{
 		"cmdline": adapt(pprof.Cmdline),
 		"profile": adapt(pprof.Profile),
-		"symbol":  adapt(pprof.Symbol),
-		"trace":   adapt(pprof.Trace),
+		// it reads the body itself, and no argument
+		"symbol": fasthttpadaptor.NewFastHTTPHandlerFunc(pprof.Symbol),
+		"trace":  adapt(pprof.Trace),
 	}
 )
 
+// adapt returns a handler that checks the arguments where h will read them, which is not only
+// in the query: a form in the body has precedence.
 func adapt(h http.HandlerFunc) fasthttp.RequestHandler {
-	return fasthttpadaptor.NewFastHTTPHandlerFunc(h)
+	return fasthttpadaptor.NewFastHTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := checkSeconds(r.FormValue("seconds")); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		h(w, r)
+	})
 }
 
 // PprofHandler serves these paths, and responds with 404 to all others, also to those
@@ -65,10 +74,6 @@ func PprofHandler(ctx *fasthttp.RequestCtx) {
 		ctx.NotFound()
 		return
 	}
-	if err := checkSeconds(ctx.QueryArgs()); err != nil {
-		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
-		return
-	}
 	switch h := special[name]; {
 	case name == "":
 		index(ctx)
@@ -81,13 +86,12 @@ func PprofHandler(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-func checkSeconds(args *fasthttp.Args) error {
-	text := args.Peek("seconds")
-	if len(text) == 0 {
+func checkSeconds(text string) error {
+	if text == "" {
 		return nil
 	}
 	// a trace accepts fractions of seconds, too
-	seconds, err := strconv.ParseFloat(string(text), 64)
+	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(seconds >= 0 && seconds <= maxSeconds) {
 		return fmt.Errorf("seconds must be a number from 0 to %d", maxSeconds)
 	}

@@ -68,6 +68,29 @@ func TestProfilesAreCompressed(t *testing.T) {
 	}
 }
 
+// The profiles read their arguments from a form, too.
+func TestSecondsOfAFormAreLimited(t *testing.T) {
+	for _, name := range []string{"profile", "trace", "heap"} {
+		for _, tc := range []struct{ query, kind, form string }{
+			// the form has precedence
+			{"?seconds=1", "application/x-www-form-urlencoded", "seconds=3601"},
+			{"", "multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"seconds\"\r\n\r\n3601\r\n--b--\r\n"},
+		} {
+			var req fasthttp.Request
+			req.Header.SetMethod("POST")
+			req.Header.SetContentType(tc.kind)
+			req.SetRequestURI("/debug/pprof/" + name + tc.query)
+			req.SetBodyString(tc.form)
+			ctx := new(fasthttp.RequestCtx)
+			ctx.Init(&req, nil, nil)
+			PprofHandler(ctx)
+			if body := ctx.Response.Body(); ctx.Response.StatusCode() != 400 || !bytes.Contains(body, []byte("3600")) {
+				t.Errorf("%s, %s: got %d, %.200q", name, tc.kind, ctx.Response.StatusCode(), body)
+			}
+		}
+	}
+}
+
 func TestTraceIsTaken(t *testing.T) {
 	ctx := ask("/debug/pprof/trace?seconds=0.01")
 	if body := ctx.Response.Body(); !bytes.HasPrefix(body, []byte("go 1.")) {

@@ -88,7 +88,8 @@ func (s *Source) Attach(server *fasthttp.Server) {
 // it refuses or whose handler has panicked, do not have the field. Attach is for a whole server.
 func (s *Source) Handler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
-		v := s.begin(ctx)
+		// a copy, since next may reset the values of ctx
+		v := *s.begin(ctx)
 		next(ctx)
 		// an error resets the response, and a timeout has a response of its own
 		resp := ctx.LastTimeoutErrorResponse()

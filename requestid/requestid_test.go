@@ -157,6 +157,22 @@ func newCtx(name, value string) *fasthttp.RequestCtx {
 	return ctx
 }
 
+// A handler may reset the values of its request, and the memory of the id may be in use for
+// another request then.
+func TestIDsOutliveValues(t *testing.T) {
+	ids := newSource(t, requestid.Options{})
+	var id, other string
+	ctx := newCtx("A", "b")
+	ids.Handler(func(ctx *fasthttp.RequestCtx) {
+		id = requestid.FromContext(ctx)
+		ctx.ResetUserValues()
+		ids.Handler(func(ctx *fasthttp.RequestCtx) { other = requestid.FromContext(ctx) })(newCtx("A", "b"))
+	})(ctx)
+	if got := string(ctx.Response.Header.Peek("X-Request-Id")); got != id || got == other {
+		t.Errorf("the request has the id %q, another one %q, the response %q", id, other, got)
+	}
+}
+
 func TestSettingsAreChecked(t *testing.T) {
 	for _, name := range []string{"a b", "a\n", "a:"} {
 		if _, err := requestid.New(requestid.Options{Field: name}); err == nil {

@@ -1,9 +1,15 @@
 package coding
 
 import (
+	"slices"
+
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/field"
 )
+
+// digests are the fields with a hash of the content. A hash of the representation, of RFC 9530
+// section 3 or RFC 3230, covers its coding, too.
+var digests = []string{"Content-Digest", "Content-MD5", "Repr-Digest", "Digest"}
 
 // ForbiddenBy reports whether a field of a response forbids a change of the content,
 // or describes its bytes.
@@ -21,5 +27,5 @@ func ForbiddenBy(id field.ID, name, value []byte) bool {
 	case field.ContentRange:
 		return true
 	}
-	return ascii.EqualFoldString(name, "Content-Digest") || ascii.EqualFoldString(name, "Content-MD5")
+	return slices.ContainsFunc(digests, func(digest string) bool { return ascii.EqualFoldString(name, digest) })
 }

@@ -180,12 +180,24 @@ func (f *Finder) isCurrent(n *Node, stale bool, title []byte) bool {
 	return err == nil && n.isOf(info) && n.siblingsAreCurrent(f.tree)
 }
 
+// accepted returns the Accept fields as one list (RFC 9110 section 5.3), or nil.
+func accepted(fields *field.List) (list []byte) {
+	for i := fields.FindID(field.Accept, 0); i >= 0; i = fields.FindID(field.Accept, i+1) {
+		if list == nil {
+			list = fields.Value(i)
+		} else {
+			list = append(append(list[:len(list):len(list)], ", "...), fields.Value(i)...)
+		}
+	}
+	return list
+}
+
 // Choose returns the content of a node that suits a client best, by the fields of its
 // request; head means that the method is HEAD. The caller must acquire the content,
 // which fails if the cache has dropped the node meanwhile.
 func (f *Finder) Choose(n *Node, fields *field.List, head bool) *Content {
 	if n.json != nil {
-		if i := fields.FindID(field.Accept, 0); i >= 0 && prefersJSON(fields.Value(i)) {
+		if prefersJSON(accepted(fields)) {
 			n = n.json
 		}
 	}

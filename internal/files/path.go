@@ -97,8 +97,8 @@ func isWindowsPath(p string) bool {
 }
 
 // isWindowsName rejects drives and alternate streams (a colon), other separators,
-// wildcards, control characters, the names of devices, and trailing dots and
-// spaces, which Windows would drop.
+// wildcards, control characters, the names of devices, short names of other files, and
+// trailing dots and spaces, which Windows would drop.
 func isWindowsName(name string) bool {
 	for i := range len(name) {
 		if name[i] < ' ' {
@@ -106,7 +106,17 @@ func isWindowsName(name string) bool {
 		}
 	}
 	last := name[len(name)-1]
-	return !strings.ContainsAny(name, `\:*?"<>|`) && last != '.' && last != ' ' && !isDeviceName(name)
+	return !strings.ContainsAny(name, `\:*?"<>|`) && last != '.' && last != ' ' && !isDeviceName(name) && !isShortName(name)
+}
+
+// isShortName reports whether name has the form of the second names that Windows gives to
+// files, such as GIT~1 for .git: up to eight bytes, of which the last are a tilde and a
+// number, and an extension of up to three.
+func isShortName(name string) bool {
+	base, extension, _ := strings.Cut(name, ".")
+	start, number, found := strings.Cut(base, "~")
+	return found && start != "" && len(base) <= 8 && len(extension) <= 3 && !strings.Contains(extension, ".") &&
+		number != "" && number[0] != '0' && ascii.All([]byte(number), ascii.Digit)
 }
 
 // isDeviceName reports whether name means a device, as "nul" does and, in many

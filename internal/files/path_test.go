@@ -50,12 +50,14 @@ func TestWindowsNamesThatAreNoFilesAreNotFound(t *testing.T) {
 		"/c:/windows", "/a.txt::$DATA", "/a.txt:stream", `/a\b`, `\\server\share\a`, "/con", "/CON", "/aux.txt", "/Nul", "/prn.tar.gz",
 		"/com1", "/LPT9.txt", "/com¹", "/com0", "/conin$", "/CONOUT$", "/nul .txt", "/a.", "/a ", "/dir./b", "/dir /b", "/a?b", "/a*", "/a<b",
 		"/a>b", "/a|b", `/a"b`, "/a\x01", "/d/com2/x",
+		// short names of other files, such as .git
+		"/GIT~1/config", "/d/env~1", "/SECRET~2.TXT", "/WEB-CO~1.CON", "/TE021F~1.htm", "/ABC~123.A", "/a~9",
 	} {
 		if name, err := Name(p, true); err == nil {
 			t.Errorf("%q became %q", p, name)
 		}
 	}
-	for _, p := range []string{"/", "/a.txt", "/.hidden", "/..dots", "/console", "/com", "/com10", "/comic.txt", "/a b.txt", "/null", "/ümlaut", "/d/./e"} {
+	for _, p := range []string{"/", "/a.txt", "/.hidden", "/..dots", "/console", "/com", "/com10", "/comic.txt", "/a b.txt", "/null", "/ümlaut", "/d/./e", "/~1", "/a~", "/a~0", "/a~b", "/a~1b", "/longname~1", "/a~1.html", "/a~1.b.c", "/a.b~1", "/~user"} {
 		if _, err := Name(p, true); err != nil {
 			t.Errorf("%q: %v", p, err)
 		}

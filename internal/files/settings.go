@@ -3,6 +3,7 @@ package files
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -80,7 +81,8 @@ func New(s *Settings) *Finder {
 		f.tree = treeOf(root, s.AllowSymlinksOutsideRoot, s.TTL)
 	default:
 		f.tree = s.FS
-		if dir, err := Name(filepath.ToSlash(root), false); err == nil && dir != "." {
+		// unlike a path of a client, it may have dot segments
+		if dir := path.Clean("/" + filepath.ToSlash(root))[1:]; dir != "" {
 			f.tree = subTree{s.FS, dir}
 		}
 	}

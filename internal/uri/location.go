@@ -50,8 +50,10 @@ func (t *Text) KeepAsReceived(ref []byte, dots bool) {
 
 // KeepQuestionMark is KeepAsReceived for the question mark of an empty query only.
 func (t *Text) KeepQuestionMark(ref []byte) {
-	ref, _, _ = bytes.Cut(ref, []byte("#"))
-	if len(ref) > 0 && bytes.IndexByte(ref, '?') == len(ref)-1 {
+	if bytes.IndexByte(ref, '#') >= 0 {
+		ref, _, _ = bytes.Cut(ref, []byte("#"))
+	}
+	if len(ref) > 0 && ref[len(ref)-1] == '?' && bytes.IndexByte(ref, '?') == len(ref)-1 {
 		t.changes++
 		t.bareQuery = true
 	}
