@@ -75,7 +75,10 @@ func (x *h1Exchange) abandon() {
 	}
 	end := x.reclaimCtx(false)
 	if end != endedByPanic && x.h.phases.Reading() == http1.ReadStream {
-		// a late handler may be reading the body
+		// a late handler may be reading the body, so the exchange is left to it
+		if !x.h.phases.ReadingDetached() {
+			x.h.phases.SetLife(http1.LifeDetached)
+		}
 		x.readingRevoked.Store(true)
 	}
 	switch end {

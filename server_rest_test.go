@@ -228,3 +228,31 @@ func TestConnectionsThatKeepTheirProtocol(t *testing.T) {
 		t.Error("another connection gets the context of a handler that is late")
 	}
 }
+
+// If the server fails while a late handler may be reading a body, no other connection gets the
+// exchange, from which that handler reads.
+func TestFailedExchangesStayWithLateHandlers(t *testing.T) {
+	var h *h1Conn
+	called := false
+	s := &Server{StreamRequestBody: true, Logger: new(servertest.Log), Handler: func(ctx *RequestCtx) {
+		ctx.TimeoutError("late")
+		called = true
+		h.x.handling = false // as after the handler
+		panic("a mistake")
+	}}
+	h = driven(t, s, false)
+	h.link = waitingEngine{nc: h.c.NC}
+	h.give(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 9"))
+	expectAction(t, h, engine.Close)
+	if !called || h.reusable() || !h.phases.ReadingDetached() {
+		t.Errorf("another connection may use the exchange, or the handler was not called: %t", called)
+	}
+}
+
+// waitingEngine is a noEngine with a connection that waits.
+type waitingEngine struct {
+	noEngine
+	nc net.Conn
+}
+
+func (e waitingEngine) Blocking(_, _ time.Time) net.Conn { return e.nc }

@@ -491,7 +491,7 @@ func (c *eventConn) Expire() bool {
 		c.beginHandshake()
 		return false
 	case eventLingering, eventCloseNotify:
-		if c.phase == eventLingering && c.extras().lingering.remaining > 0 && c.has(unix.POLLIN) {
+		if c.phase == eventLingering && c.extras().lingering.remaining > 0 && c.isReadable() {
 			// bytes may have arrived in time, while the loop was busy
 			return c.linger()
 		}
@@ -634,7 +634,15 @@ func (c *eventConn) ClaimStalled(p Protocol) (confirm func() (end func(err error
 }
 
 // hasInput reports whether unread bytes have arrived: they are about to be served.
-func (c *eventConn) hasInput() bool { return c.overTLS && c.tls().HasInput() || c.has(unix.POLLIN) }
+func (c *eventConn) hasInput() bool { return c.overTLS && c.tls().HasInput() || c.isReadable() }
+
+// isReadable reports whether a read finds bytes, or the end of the input. A poll for POLLIN is not
+// enough: a UNIX socket also reports urgent data, which no read takes.
+func (c *eventConn) isReadable() bool {
+	var first [1]byte
+	_, err := c.net.Peek(first[:])
+	return err != netloop.ErrAgain
+}
 
 // has reports whether one of the events is there.
 func (c *eventConn) has(events int16) bool {

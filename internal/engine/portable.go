@@ -40,6 +40,8 @@ type portable struct {
 	limited               [2]bool
 	watcher               *peerWatcher
 	hijacked              bool         // the connection was given to the application
+	released              bool         // the Host has p back, which only other goroutines still use
+	closed                bool         // close was called
 	shared                sharedWrites // used if the protocol is Concurrent
 	// interrupted is set if Interrupt was called since the last read: its deadline holds,
 	// even if another one was set at the same moment
@@ -81,8 +83,8 @@ func (e *portable) serve() error {
 		}
 	}()
 	end, err := e.run()
-	ended = true
 	if end == Hijack {
+		ended = true
 		e.release()
 		return nil
 	}
@@ -96,6 +98,7 @@ func (e *portable) serve() error {
 	if e.p != nil {
 		// a lingering connection holds no memory
 		var fault error
+		e.released = true
 		if e.cached, fault = e.Set.Host.ReleaseProtocol(e.p, end == Close && !e.HasEscaped()); err == nil {
 			err = fault
 		}
@@ -108,18 +111,29 @@ func (e *portable) serve() error {
 	if closed := e.close(); closed != nil && err == nil && !errors.Is(closed, net.ErrClosed) {
 		err = closed
 	}
+	ended = true
 	if end != CloseDetached {
 		e.release()
 	}
 	return err
 }
 
-// close closes the connection and forgets it.
+// close closes the connection and forgets it, even if Close of an application's connection
+// panics.
 func (e *portable) close() error {
-	err := e.closeTransport(e.NC)
-	e.setState(StateClosed)
-	e.unregister()
-	return err
+	e.closed = true
+	defer e.unregister()
+	defer e.setState(StateClosed)
+	return e.closeTransport(e.NC)
+}
+
+// closeAborted is close for a connection that may have failed in it before.
+func (e *portable) closeAborted() {
+	// another panic says nothing new
+	defer func() { _ = recover() }()
+	if e.Abort(); !e.closed {
+		_ = e.close()
+	}
 }
 
 // unregister removes the connection from the Set.
@@ -136,7 +150,7 @@ func (e *portable) release() {
 		return
 	}
 	e.Set, e.NC, e.p, e.nc, e.awaiter, e.pairWriter, e.watcher = nil, nil, nil, nil, nil, nil, nil
-	e.awake, e.limited, e.hijacked = false, [2]bool{}, false
+	e.awake, e.limited, e.hijacked, e.released, e.closed = false, [2]bool{}, false, false, false
 	e.interrupted.Store(false)
 	e.readUntil, e.writeUntil = time.Time{}, time.Time{}
 	portables.Put(e)
@@ -144,25 +158,26 @@ func (e *portable) release() {
 
 // abortProtocol ends a connection whose goroutine has ended early: by runtime.Goexit, with which a
 // failing test leaves its handler, or by a panic of code outside of handlers and hooks,
-// such as a logger. Memory in use is not reused, since references to it may remain.
+// such as a logger, or a connection of the application. Memory in use is not reused, since references to it may remain.
 func (e *portable) abortProtocol(panicked any) {
-	s := e.Set
 	// a hook of the application, or its logger, may end the goroutine again
 	defer func() {
 		if !e.hijacked {
-			e.Abort()
 			e.MarkEscaped()
-			_ = e.close()
+			e.closeAborted()
 		}
 	}()
 	// a shutdown of the server waits for the log
-	defer func() {
-		if panicked != nil {
-			s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
-		}
-	}()
-	if e.p != nil {
+	defer e.logPanic(panicked)
+	if e.p != nil && !e.released {
 		e.p.Abandoned()
+	}
+}
+
+// logPanic logs the value of a panic; nil means that the goroutine has ended without one.
+func (e *portable) logPanic(panicked any) {
+	if panicked != nil {
+		e.Set.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
 	}
 }
 
@@ -324,6 +339,7 @@ func (e *portable) SendsFiles() bool { return false }
 // peerWatcher reads ahead while a handler runs, to detect the end of the connection. The byte
 // that it may read is the first one of another request.
 type peerWatcher struct {
+	e       *portable
 	nc      net.Conn
 	w       Watcher
 	run     func() // watch
@@ -341,7 +357,31 @@ func newPeerWatcher() *peerWatcher {
 }
 
 func (r *peerWatcher) watch() {
-	defer func() { r.ended <- struct{}{} }()
+	ended := false
+	defer func() {
+		defer func() { r.ended <- struct{}{} }()
+		if !ended {
+			r.fail(recover())
+		}
+	}()
+	r.await()
+	ended = true
+}
+
+// fail ends a connection whose Read has panicked, or has ended the goroutine of the watcher.
+// Nothing else might recover a panic on that goroutine.
+func (r *peerWatcher) fail(panicked any) {
+	// the logger of the application may end the goroutine again
+	defer func() {
+		r.e.Abort()
+		_ = r.nc.Close()
+		r.w.PeerGone(false)
+	}()
+	r.e.logPanic(panicked)
+}
+
+// await waits until a byte arrives, the connection ends, or Unwatch is called.
+func (r *peerWatcher) await() {
 	n, err := netio.Some(r.nc, r.first[:])
 	for netio.IsTimeout(err) && !r.stopped.Load() {
 		// the deadline of a handler is no end of the connection
@@ -370,7 +410,7 @@ func (e *portable) Watch(w Watcher, mayRead bool) {
 		e.watcher = newPeerWatcher()
 	}
 	r := e.watcher
-	r.nc, r.w, r.on, r.read = e.nc, w, true, false
+	r.e, r.nc, r.w, r.on, r.read = e, e.nc, w, true, false
 	r.stopped.Store(false)
 	go r.run()
 }
@@ -385,7 +425,7 @@ func (e *portable) Unwatch() (unlimited bool) {
 	r.stopped.Store(true)
 	_ = e.nc.SetReadDeadline(PastDeadline)
 	<-r.ended
-	r.w = nil
+	r.e, r.w = nil, nil
 	e.LimitReads(time.Time{})
 	if r.read {
 		e.p.ReadBuffer()[0] = r.first[0]

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"runtime/debug"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/lockorder"
@@ -226,7 +225,5 @@ func (e *portable) failWrites(panicked any) {
 		_ = e.nc.Close()
 		e.shared.quit()
 	}()
-	if panicked != nil {
-		e.Set.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
-	}
+	e.logPanic(panicked)
 }

@@ -196,3 +196,42 @@ func TestSmallWindowsHoldFromTheAcknowledgementOn(t *testing.T) {
 	}
 	checkBooks(t, x.c)
 }
+
+// The changes of a window within a frame of SETTINGS count together: each of them would order all
+// streams anew, at the price of six bytes. But each must be allowed.
+func TestSettingsOfAFrameMoveWindowsOnce(t *testing.T) {
+	x := begin(t, Server, filled(Limits{}))
+	x.feed(client().settings(settingWindow, 70000).b, 1<<20)
+	for _, id := range []uint32{1, 3, 5} {
+		x.feed(newScript().headers(id, 5, with(get, "priority: i")...).b, 1<<20)
+		x.respond(x.held[id], make([]byte, 60000))
+	}
+	order := func() (ids []uint32) {
+		for s := x.c.ready.first; s != nil; s = s.next {
+			ids = append(ids, s.ID())
+		}
+		return ids
+	}
+	x.c.Output(nil, 10000)
+	before := order()
+	if !slices.Equal(before, []uint32{3, 5, 1}) {
+		t.Fatalf("the order is %v", before)
+	}
+	window := x.held[3].sendWindow
+	x.feed(newScript().settings(settingWindow, 0, settingWindow, 1<<20, settingWindow, 0, settingWindow, 70001).b, 1<<20)
+	if got := order(); !slices.Equal(got, before) {
+		t.Errorf("the order was %v and is %v", before, got)
+	}
+	if got := x.held[3].sendWindow; got != window+1 {
+		t.Errorf("the window was %d and is %d", window, got)
+	}
+	checkBooks(t, x.c)
+	if got := x.verdict(); got != "" {
+		t.Errorf("the verdict is %q", got)
+	}
+	window = x.held[3].sendWindow
+	x.feed(newScript().window(3, maxID-uint32(window)).settings(settingWindow, 70002, settingWindow, 0).b, 1<<20)
+	if got := x.verdict(); got != "stop"+flow {
+		t.Errorf("too large on the way: the verdict is %q", got)
+	}
+}

@@ -148,7 +148,8 @@ func (c *Conn) receiveWindow(f *frame, p []byte) (Event, *Error) {
 	}
 	s := c.table.find(f.id)
 	switch {
-	case s == nil && n < smallFrame:
+	case s == nil && n > 0 && n < smallFrame:
+		// it is counted
 		return Event{}, nil
 	case s == nil:
 		return Event{}, c.late()

@@ -89,6 +89,7 @@ func TestEachLimitHasItsReaction(t *testing.T) {
 		{"Glitches: empty DATA of a refused stream", Limits{Glitches: 50, Streams: 2, Window: 1000}, lateData(answersReset+50, ""), lateData(answersReset+51, ""), "reset 5 REFUSED_STREAM, " + calm},
 		{"Glitches: RST_STREAM after the end", Limits{Glitches: 50}, after(50, func(s *script) { s.reset(1, Cancel) }), after(51, func(s *script) { s.reset(1, Cancel) }), calm},
 		{"Glitches: WINDOW_UPDATE after the end", Limits{Glitches: 50}, after(50, func(s *script) { s.window(1, 1000) }), after(51, func(s *script) { s.window(1, 1000) }), calm},
+		{"Glitches: WINDOW_UPDATE of nothing after the end", Limits{Glitches: 50}, after(50, func(s *script) { s.window(1, 0) }), after(51, func(s *script) { s.window(1, 0) }), calm},
 		{"no Glitches", Limits{Glitches: -1}, many(5000, ping), many(5001, ping), ""},
 	} {
 		verdict := func(s *script) (string, []string) {

@@ -55,8 +55,16 @@ func (c *Conn) receiveSettings(f *frame, p []byte) (Event, *Error) {
 	case len(p)/settingSize > c.l.Settings:
 		return Event{}, ErrManySettings
 	}
+	before := c.peer.window
+	most := before
 	for ; len(p) > 0; p = p[settingSize:] {
 		if err := c.apply(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
+			return Event{}, err
+		}
+		most = max(most, c.peer.window)
+	}
+	if most > before || c.peer.window < before {
+		if err := c.moveWindows(int64(most)-int64(before), int64(c.peer.window)-int64(before)); err != nil {
 			return Event{}, err
 		}
 	}
@@ -97,7 +105,10 @@ func (c *Conn) apply(id uint16, value uint32) *Error {
 	case settingStreams:
 		c.peer.streams = value
 	case settingWindow:
-		return c.setWindow(value)
+		if value > maxID {
+			return ErrWindow
+		}
+		c.peer.window = int32(value)
 	case settingFrame:
 		if value < DefaultFrame || value > 1<<24-1 {
 			return ErrSetting
@@ -117,20 +128,15 @@ func (c *Conn) apply(id uint16, value uint32) *Error {
 	return nil
 }
 
-// setWindow changes the windows of all streams, which may become negative (RFC 9113 section
-// 6.9.2).
-func (c *Conn) setWindow(value uint32) *Error {
-	if value > maxID {
-		return ErrWindow
-	}
-	change := int64(value) - int64(c.peer.window)
-	c.peer.window = int32(value)
+// moveWindows changes the windows of all streams, which may become negative (RFC 9113 section
+// 6.9.2). The change is the sum of all changes of a frame, and most the highest sum on the way: a
+// peer can put many of them into a frame, and each would order all streams anew.
+func (c *Conn) moveWindows(most, change int64) *Error {
 	for s := range c.table.all {
-		grown := int64(s.sendWindow) + change
-		if grown > maxID {
+		if int64(s.sendWindow)+most > maxID {
 			return ErrWindow
 		}
-		s.sendWindow = int32(grown)
+		s.sendWindow = int32(int64(s.sendWindow) + change)
 		c.schedule(s)
 	}
 	return nil

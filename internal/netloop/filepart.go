@@ -102,11 +102,14 @@ func sendError(call string, err error) error {
 // again, or after the other connections that are ready.
 func (c *Conn) SendFile(f *FilePart) error {
 	for stop := f.Length - sendBatch; !f.Done(); {
-		whole, err := f.Send(int(c.fd))
-		if err != nil && err != ErrAgain {
+		_, err := f.Send(int(c.fd))
+		switch {
+		case err == ErrAgain:
+			c.awaitRoom()
 			return err
-		}
-		if !whole || f.Length > 0 && f.Length <= stop {
+		case err != nil:
+			return err
+		case f.Length > 0 && f.Length <= stop:
 			// there may be room, of which the system would not tell again
 			c.set(flagOutput)
 			c.registerOutput()

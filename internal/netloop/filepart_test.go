@@ -198,3 +198,33 @@ func TestLoopsSendFilesAsPeersTakeThem(t *testing.T) {
 		c.Conn.Close(false)
 	}
 }
+
+// Bytes that a peer sends while it takes no part of a file must not keep the loop busy: they are
+// read after the file.
+func TestPeersThatSendButTakeNoFileCostNothing(t *testing.T) {
+	const size = 64 << 20
+	file, _ := planted(t, size)
+	w := newWorld(t, 1)
+	nc, fd := pair(t)
+	c := &sender{t: t, part: func() FilePart { return partOf(t, file, 0, size) }}
+	c.Init(fd, c)
+	if err := w.g.Add(&c.Conn, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nc.Write([]byte("xx")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(nc, make([]byte, 4)); err != nil {
+		t.Fatal(err)
+	}
+	other, _ := w.connect()
+	const asked = 300
+	for range asked {
+		w.ask(other, "hello")
+	}
+	servertest.Eventually(t, "the connection is free", c.TryAcquire)
+	if c.turns > asked/3 {
+		t.Errorf("a connection without room had %d turns", c.turns)
+	}
+	c.Conn.Close(true)
+}

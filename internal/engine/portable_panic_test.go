@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// logHost is a Host that keeps its log.
+type logHost struct {
+	linesHost
+	logs chan string
+}
+
+func (h *logHost) Logf(format string, args ...any) { h.logs <- fmt.Sprintf(format, args...) }
+
+// expectPanic reports an error unless a panic was logged, once if panics is set.
+func (h *logHost) expectPanic(t *testing.T, panics bool) {
+	t.Helper()
+	got := ""
+	for len(h.logs) > 0 {
+		got += servertest.Receive(t, "a log", h.logs)
+	}
+	if n := strings.Count(got, "panic serving a connection: a mistake"); n > 1 || panics != (n == 1) {
+		t.Errorf("the log is %q", got)
+	}
+}
+
+// faultyConn is a connection with code of the application.
+type faultyConn struct {
+	net.Conn
+	read, closed func()
+}
+
+func (c *faultyConn) Read(p []byte) (int, error) {
+	if c.read != nil {
+		c.read()
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *faultyConn) Close() error {
+	err := c.Conn.Close()
+	if c.closed != nil {
+		c.closed()
+	}
+	return err
+}
+
+func (c *faultyConn) CloseWrite() error { return nil }
+
+var faults = map[string]func(){"panic": func() { panic("a mistake") }, "Goexit": runtime.Goexit}
+
+// goneWatcher is a Watcher that passes on the end.
+type goneWatcher chan bool
+
+func (w goneWatcher) PeerGone(half bool) { w <- half }
+
+// A Read that panics while a handler runs ends the connection, not the process.
+func TestPanicsWhileWatchingEndTheConnection(t *testing.T) {
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			h := &logHost{logs: make(chan string, 9)}
+			near, far := net.Pipe()
+			defer far.Close()
+			e := &portable{nc: &faultyConn{Conn: near, read: fault}}
+			e.Set, e.NC = &Set{Host: h}, e.nc
+			w := make(goneWatcher, 9)
+			e.Watch(w, true)
+			if half := servertest.Receive(t, "the end of the peer", w); half {
+				t.Error("only half of it")
+			}
+			e.Unwatch()
+			if !e.IsAborted() {
+				t.Error("the connection is not reset")
+			}
+			h.expectPanic(t, name == "panic")
+			if len(w) > 0 {
+				t.Error("the end is reported twice")
+			}
+		})
+	}
+}
+
+// lingeringHost is a logHost whose connections linger.
+type lingeringHost struct{ logHost }
+
+func (h *lingeringHost) AcquireProtocol(c *Conn, _ Link, _ Protocol) Protocol {
+	return &lastLines{lines{c: c}}
+}
+
+type lastLines struct{ lines }
+
+func (p *lastLines) Step() Action {
+	if len(p.in) > 0 {
+		return Linger
+	}
+	return p.lines.Step()
+}
+
+// So does a fault of a connection that is being closed.
+func TestFaultsWhileClosingEndTheConnection(t *testing.T) {
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			for part, at := range map[string]func(c *faultyConn, far net.Conn){
+				"lingering": func(c *faultyConn, _ net.Conn) {
+					c.read = func() { c.read = fault }
+				},
+				"closing": func(c *faultyConn, far net.Conn) {
+					c.read = func() { _ = far.Close() }
+					c.closed = fault
+				},
+			} {
+				h := &lingeringHost{logHost{logs: make(chan string, 9)}}
+				s := &Set{Host: h}
+				s.Renew()
+				near, far := net.Pipe()
+				c := &faultyConn{Conn: near}
+				at(c, far)
+				go func() { _, _ = far.Write([]byte("x")) }()
+				ended := make(chan any, 1)
+				go func() {
+					defer func() { ended <- recover() }()
+					_ = s.ServeConn(c)
+				}()
+				if p := servertest.Receive(t, "the end of "+part, ended); p != nil {
+					t.Errorf("%s: %v", part, p)
+				}
+				if n := s.Open(); n != 0 {
+					t.Errorf("%s: %d connections are open", part, n)
+				}
+				h.expectPanic(t, name == "panic")
+				_ = far.Close()
+			}
+		})
+	}
+}
