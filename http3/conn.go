@@ -89,6 +89,7 @@ type conn struct {
 
 	// guarded by mu
 	life   life
+	leaves bool // goAway was called while the connection was opening
 	active int
 	next   quic.StreamID // the id after the highest one that was accepted
 	final  quic.StreamID // while draining: requests from this one on are rejected
@@ -106,8 +107,8 @@ type conn struct {
 // maxBlocked is how many streams may wait for entries of the dynamic table.
 const maxBlocked = 16
 
-func newConn(s *Server, q *quic.Conn, own bridge.Conn) *conn {
-	c := &conn{s: s, own: own}
+func newConn(s *Server, q *quic.Conn) *conn {
+	c := &conn{s: s}
 	c.init(q, c, sectionLimits{
 		hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, s.limits.Extended, s.limits.Table, s.limits.Encoder,
 	})
@@ -176,14 +177,18 @@ func (c *conn) reason(err error) error {
 // defaultOpenTime is how long a peer may take to allow the unidirectional streams.
 const defaultOpenTime = 10 * time.Second
 
-// open is openStreams of a server, whose connection goes away at once before.
+// open is openStreams of a server.
 func (c *conn) open() error {
 	if err := c.openStreams(c.s.openTime); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	c.life = open
+	leaves := c.leaves
 	c.mu.Unlock()
+	if leaves {
+		c.goAway()
+	}
 	return nil
 }
 
@@ -292,21 +297,34 @@ func (c *conn) linger() time.Duration {
 }
 
 // goAway makes the connection end after its requests (RFC 9114 section 5.2): first the client is
-// told to send no more, and then which ones are not served. A connection that serves none yet ends
-// at once.
+// told to send no more, and then which ones are not served. A connection that is opening may have requests
+// as well, which were sent with the end of the handshake; but its client must allow the streams soon.
 func (c *conn) goAway() {
 	c.mu.Lock()
 	was := c.life
-	if was == open {
+	switch was {
+	case open:
 		c.life = goingAway
+	case opening:
+		c.leaves = true
 	}
 	c.mu.Unlock()
 	switch was {
 	case opening:
-		_ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
+		time.AfterFunc(maxLinger, c.closeIfOpening)
 	case open:
 		time.AfterFunc(c.linger(), c.drain)
 		c.sendGoAway(maxStreamID)
+	}
+}
+
+// closeIfOpening closes the connection if its client has not allowed the streams yet.
+func (c *conn) closeIfOpening() {
+	c.mu.Lock()
+	closes := c.life == opening
+	c.mu.Unlock()
+	if closes {
+		_ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
 	}
 }
 
