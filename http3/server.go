@@ -49,8 +49,9 @@ type Server struct {
 	// NextProtos and MinVersion are set by this package.
 	TLSConfig *tls.Config
 
-	// QUICConfig has the settings of QUIC. If it is nil they have their defaults. Streams, and the idle timeout if
-	// the fasthttp.Server has one, are set by this package. 0-RTT is refused unless it is allowed
+	// QUICConfig has the settings of QUIC. If it is nil they have their defaults. Streams are set by this
+	// package; so is the idle timeout if the fasthttp.Server has one, and then KeepAlivePeriod is set by
+	// default, so that requests may take longer. 0-RTT is refused unless it is allowed
 	// here. Its requests are served once the handshake is over, which a replay cannot complete
 	// (RFC 8470 section 3), so no handler has to answer 425 (Too Early).
 	QUICConfig *quic.Config
@@ -165,6 +166,10 @@ func (s *Server) quicConfig() *quic.Config {
 	config.MaxIncomingStreams, config.MaxIncomingUniStreams = int64(s.limits.Streams), uniStreams
 	if s.limits.IdleTimeout > 0 {
 		config.MaxIdleTimeout = s.limits.IdleTimeout
+		if config.KeepAlivePeriod == 0 {
+			// QUIC does not know of requests: without a packet it would end a connection that has some
+			config.KeepAlivePeriod = keepAlive
+		}
 	}
 	if s.limits.Window > 0 {
 		config.InitialStreamReceiveWindow, config.MaxStreamReceiveWindow = s.limits.Window, s.limits.Window

@@ -3,7 +3,6 @@ package http3
 import (
 	"context"
 	"net"
-	"strings"
 	"testing"
 
 	"github.com/quic-go/quic-go"
@@ -12,27 +11,22 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// awaitCall waits until a goroutine is in a function of the package.
-func awaitCall(t *testing.T, name string) {
-	t.Helper()
-	servertest.Eventually(t, name, func() bool { return strings.Contains(string(servertest.Stacks()), "http3.(*Server)."+name+"(") })
-}
-
 // A shutdown that begins together with a handshake must not wait for it, while it waits for the shutdown.
 func TestShutdownDuringAHandshake(t *testing.T) {
 	s, addr := run(t, &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}})
+	servertest.Must(t, s.prepare())
 	servertest.Eventually(t, "the listener", s.isServing)
 	s.mu.Lock()
 	ended, dialed := make(chan error, 1), make(chan struct{})
 	go func() { ended <- s.Shutdown(context.Background()) }()
-	awaitCall(t, "Shutdown")
+	awaitStack(t, "http3.(*Server).Shutdown")
 	go func() {
 		defer close(dialed)
 		if r, err := tryDial(t, addr, new(quic.Config)); err == nil {
 			_ = r.q.CloseWithError(0, "")
 		}
 	}()
-	awaitCall(t, "open")
+	awaitStack(t, "http3.(*Server).open")
 	s.mu.Unlock()
 	servertest.Must(t, servertest.Receive(t, "Shutdown", ended))
 	servertest.Receive(t, "the client", dialed)
