@@ -468,7 +468,7 @@ func TestCancelledStreamDoesNotBlock(t *testing.T) {
 	s.Cancel()
 	began := time.Now()
 	var fields field.List
-	if err := s.c.decode(&fields, &s.message, []byte{2, 0, 0x80}, time.Time{}); err != errCancelled || time.Since(began) >= blockedTime {
+	if err := s.c.decode(&fields, &s.message, []byte{2, 0, 0x80}); err != errCancelled || time.Since(began) >= blockedTime {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 	s.ReleaseSending()
@@ -505,7 +505,7 @@ func TestCloseWhileAServerPermitsNoStreams(t *testing.T) {
 func blockedStreams(t *Transport) (n int) {
 	for _, c := range t.all() {
 		c.mu.Lock()
-		n += c.blocked
+		n += int(c.blocked.Load())
 		c.mu.Unlock()
 	}
 	return n
