@@ -331,7 +331,7 @@ func TestResponseToARequestThatIsNotWanted(t *testing.T) {
 	awaitRequests(t, transport, 0)
 }
 
-// A server that wants no more of a request has as much time for its response as any other.
+// A server that wants no more of a request has as much time for its response as usual.
 func TestClientTimeoutAfterARequestThatIsNotWanted(t *testing.T) {
 	addr := rawServer(t, settings(), func(q *quic.Conn) {
 		for {

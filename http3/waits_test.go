@@ -1,6 +1,7 @@
 package http3
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -21,7 +22,11 @@ func TestIdleTimeoutSparesRequests(t *testing.T) {
 	t.Parallel()
 	servertest.Doubling(t, func(idle time.Duration) error {
 		_, addr := runOver(t, &Server{QUICConfig: &quic.Config{HandshakeIdleTimeout: wait}, Server: &fasthttp.Server{
-			IdleTimeout: idle, Handler: func(*fasthttp.RequestCtx) { <-time.After(4 * idle) },
+			IdleTimeout: idle, Handler: func(*fasthttp.RequestCtx) {
+				busy, cancel := context.WithTimeout(context.Background(), 4*idle)
+				defer cancel()
+				<-busy.Done()
+			},
 		}})
 		r, err := tryDial(t, addr, new(quic.Config))
 		if err != nil {
@@ -98,7 +103,7 @@ type stalledStream struct {
 
 func (s *stalledStream) SetWriteDeadline(t time.Time) error {
 	s.by = t
-	time.Sleep(s.stop)
+	time.Sleep(s.stop) // bubble: TestSendOnAMachineThatStandsStill
 	s.stop = 0
 	return nil
 }
