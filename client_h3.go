@@ -122,6 +122,7 @@ func (s *h3Sender) run() {
 	}
 	if s.writeErr != nil && !isTimeout(s.writeErr) {
 		// the response tells why
+		s.times.sent()
 		return
 	}
 	// the stream has failed, so the response may be to something other than the request

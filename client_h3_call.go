@@ -105,11 +105,18 @@ func (x *h3Call) open(e http1.Encoding) error {
 	}
 	x.stream.ReleaseSending()
 	x.traceWrote(wroteRequest, err)
+	x.sentHead(err)
+	return err
+}
+
+// sentHead is called when the goroutine of the call has sent all that it sends, or has failed to.
+func (x *h3Call) sentHead(err error) {
 	if x.send = sendStopped; err == nil {
 		x.send = sendAll
+	}
+	if err == nil || errors.Is(err, http3.ErrStopped) {
 		x.times.sent()
 	}
-	return err
 }
 
 // sendContent starts a sender, once the head was sent.

@@ -29,10 +29,7 @@ func awaitExtended(stream http3.ClientStream, wait http3.ClientWait) error {
 func (x *h3Call) sendConnect() error {
 	err := x.stream.Flush()
 	x.traceWrote(wroteRequest, err)
-	if x.send = sendStopped; err == nil {
-		x.send = sendAll
-		x.times.sent()
-	}
+	x.sentHead(err)
 	return err
 }
 

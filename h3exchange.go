@@ -37,9 +37,10 @@ type h3Exchange struct {
 
 	// mu guards the beginning of the response, since goroutines of a handler may send informational
 	// ones
-	mu        sync.Mutex
-	awaits100 bool // the client waits for 100 (Continue)
-	begun     bool // the final response has begun, or there is none
+	mu           sync.Mutex
+	awaits100    bool // the client waits for 100 (Continue)
+	limitsWrites bool // the handler has set a deadline for them
+	begun        bool // the final response has begun, or there is none
 
 	watchMu   sync.Mutex // guards the fields below
 	watch     *watch.Watch
@@ -207,6 +208,9 @@ func (x *h3Exchange) setDeadlines(read, write *time.Time) {
 		x.limitReads(*read)
 	}
 	if write != nil {
+		x.mu.Lock()
+		x.limitsWrites = true
+		x.mu.Unlock()
 		_ = x.stream.SetWriteDeadline(*write)
 	}
 }

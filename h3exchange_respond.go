@@ -156,6 +156,10 @@ func (x *h3Exchange) sendInterim(status int, h *ResponseHeader, only field.ID) e
 	if err := x.stream.SendSection(appendInterim(b, enc, status, h, only)); err != nil {
 		return err
 	}
+	if timeout := x.writeTimeout(); timeout > 0 && !x.limitsWrites {
+		_ = x.stream.SetWriteDeadline(time.Now().Add(timeout))
+		defer x.stream.SetWriteDeadline(time.Time{})
+	}
 	return x.stream.Flush()
 }
 

@@ -152,3 +152,40 @@ func doAnything(c *fasthttp.Client, url string, random *rand.Rand) error {
 	}
 	return err
 }
+
+// A call that waits for room gets a stream of whichever connection has one first.
+func TestCallsWaitForRoomOnAnyConnection(t *testing.T) {
+	gates := map[string]*servertest.Gate{"/a": servertest.NewGate(), "/b": servertest.NewGate(), "/c": servertest.NewGate()}
+	_, addr := run(t, &fasthttp.Server{
+		HTTP2:   fasthttp.HTTP2Config{MaxConcurrentStreams: 1},
+		Handler: func(ctx *fasthttp.RequestCtx) { gates[string(ctx.Path())].Pass("") },
+	})
+	c, transport := newClient(t, func(_ *fasthttp.Client, transport *Transport) { transport.MaxConnsPerHost = 2 })
+	ended := make(chan error, 3)
+	start := func(path string) {
+		go func() {
+			_, err := call(t, c, "https://"+addr+path, nil)
+			ended <- err
+		}()
+	}
+	for _, path := range []string{"/a", "/b"} {
+		start(path)
+		servertest.Receive(t, path, gates[path].Entered)
+	}
+	close(gates["/c"].Open)
+	start("/c")
+	awaitStack(t, "awaitRoom")
+	close(gates["/b"].Open)
+	for range 2 {
+		servertest.Must(t, servertest.Receive(t, "the end of /b and /c", ended))
+	}
+	close(gates["/a"].Open)
+	servertest.Must(t, servertest.Receive(t, "the end of /a", ended))
+	awaitRequests(t, transport, 0)
+}
+
+// awaitStack waits until a goroutine is in a function.
+func awaitStack(t *testing.T, name string) {
+	t.Helper()
+	servertest.Eventually(t, name, func() bool { return strings.Contains(string(servertest.Stacks()), name+"(") })
+}

@@ -331,6 +331,36 @@ func TestResponseToARequestThatIsNotWanted(t *testing.T) {
 	awaitRequests(t, transport, 0)
 }
 
+// A server that wants no more of a request has as much time for its response as usual.
+func TestClientTimeoutAfterARequestThatIsNotWanted(t *testing.T) {
+	addr := rawServer(t, settings(), func(q *quic.Conn) {
+		for {
+			s, err := q.AcceptStream(context.Background())
+			if err != nil {
+				return
+			}
+			s.CancelRead(quic.StreamErrorCode(wire.NoError))
+		}
+	})
+	c, _ := newClient(t, func(c *fasthttp.Client, _ *Transport) { c.Timeout, c.ReadTimeout = 0, servertest.Short })
+	for name, set := range map[string]func(*fasthttp.Request){
+		"memory": func(req *fasthttp.Request) { req.SetBody(make([]byte, 4<<20)) },
+		"stream": func(req *fasthttp.Request) { req.SetBodyStream(strings.NewReader(strings.Repeat("x", 4<<20)), -1) },
+	} {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := call(t, c, "https://"+addr, func(req *fasthttp.Request, _ *fasthttp.Response) {
+				req.Header.SetMethod("POST")
+				set(req)
+			})
+			ended <- err
+		}()
+		if err := servertest.Receive(t, name, ended); !errors.Is(err, fasthttp.ErrTimeout) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // A client does not send header sections that the server does not accept.
 func TestClientObservesTheSectionSizeOfTheServer(t *testing.T) {
 	limits := wire.Settings{SectionSize: 1000}
@@ -438,7 +468,7 @@ func TestCancelledStreamDoesNotBlock(t *testing.T) {
 	s.Cancel()
 	began := time.Now()
 	var fields field.List
-	if err := s.c.decode(&fields, &s.message, []byte{2, 0, 0x80}, time.Time{}); err != errCancelled || time.Since(began) >= blockedTime {
+	if err := s.c.decode(&fields, &s.message, []byte{2, 0, 0x80}); err != errCancelled || time.Since(began) >= blockedTime {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 	s.ReleaseSending()
@@ -475,7 +505,7 @@ func TestCloseWhileAServerPermitsNoStreams(t *testing.T) {
 func blockedStreams(t *Transport) (n int) {
 	for _, c := range t.all() {
 		c.mu.Lock()
-		n += c.blocked
+		n += int(c.blocked.Load())
 		c.mu.Unlock()
 	}
 	return n

@@ -67,7 +67,7 @@ func (s *clientStream) Head(m *http2.Message, expectsNone bool) error {
 		return bridge.ErrLargeHead
 	}
 	m.Prepare(s.c.max.keepNames, false)
-	switch err := s.c.decode(&m.Fields, &s.message, f.Payload, s.until()); {
+	switch err := s.c.decode(&m.Fields, &s.message, f.Payload); {
 	case err == errTooLarge:
 		return bridge.ErrLargeHead
 	case err != nil:
@@ -125,16 +125,6 @@ func (s *clientStream) BeginTunnel() {
 	s.beginTunnel()
 }
 
-// SetReadDeadline implements bridge.ClientStream.
-func (s *clientStream) SetReadDeadline(t time.Time) error {
-	by := int64(0)
-	if !t.IsZero() {
-		by = t.UnixNano()
-	}
-	s.readBy.Store(by)
-	return s.q.SetReadDeadline(t)
-}
-
 // Cancel implements bridge.ClientStream.
 func (s *clientStream) Cancel() {
 	s.gone.Store(true)
@@ -187,9 +177,6 @@ func (s *clientStream) receiveError(err error) error {
 			return &resetByServer{e.code}
 		}
 		return errStreamCancelled
-	}
-	if until := s.until(); err == errCancelled && !until.IsZero() && !s.gone.Load() && !time.Now().Before(until) {
-		return os.ErrDeadlineExceeded
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, wire.ErrFault) || err == errCancelled {
 		return err

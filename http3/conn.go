@@ -36,6 +36,7 @@ type session struct {
 	max  sectionLimits
 
 	peerSection atomic.Uint64 // the largest section that the peer accepts, or 0
+	blocked     atomic.Int32  // how many streams wait for entries
 
 	// table is the encoder's, once the peer has announced one, and inserts its stream, which belongs to
 	// the goroutine of writeInserts.
@@ -50,7 +51,6 @@ type session struct {
 	decoder qpack.Decoder
 	unacked []byte        // instructions for acks that were not written
 	arrived chan struct{} // closed when insertions arrive; nil if no stream waits
-	blocked int           // how many streams wait
 	peers   [4]bool       // the unidirectional streams of the peer, by type
 	away    uint64        // of the peer's last GOAWAY
 	encodes bool          // the peer has sent instructions of its encoder
@@ -89,6 +89,7 @@ type conn struct {
 
 	// guarded by mu
 	life   life
+	leaves bool // goAway was called while the connection was opening
 	active int
 	next   quic.StreamID // the id after the highest one that was accepted
 	final  quic.StreamID // while draining: requests from this one on are rejected
@@ -106,8 +107,8 @@ type conn struct {
 // maxBlocked is how many streams may wait for entries of the dynamic table.
 const maxBlocked = 16
 
-func newConn(s *Server, q *quic.Conn, own bridge.Conn) *conn {
-	c := &conn{s: s, own: own}
+func newConn(s *Server, q *quic.Conn) *conn {
+	c := &conn{s: s}
 	c.init(q, c, sectionLimits{
 		hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, s.limits.Extended, s.limits.Table, s.limits.Encoder,
 	})
@@ -176,14 +177,18 @@ func (c *conn) reason(err error) error {
 // defaultOpenTime is how long a peer may take to allow the unidirectional streams.
 const defaultOpenTime = 10 * time.Second
 
-// open is openStreams of a server, whose connection goes away at once before.
+// open is openStreams of a server.
 func (c *conn) open() error {
 	if err := c.openStreams(c.s.openTime); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	c.life = open
+	leaves := c.leaves
 	c.mu.Unlock()
+	if leaves {
+		c.goAway()
+	}
 	return nil
 }
 
@@ -194,17 +199,14 @@ func (c *session) openStreams(openTime time.Duration) (err error) {
 	if c.control, err = c.q.OpenUniStreamSync(ctx); err != nil {
 		return err
 	}
-	_ = c.control.SetWriteDeadline(time.Now().Add(openTime))
 	settings := wire.Settings{TableCapacity: uint64(c.max.table), BlockedStreams: maxBlocked, SectionSize: uint64(c.max.Size), ExtendedConnect: c.max.extended}
-	if _, err = c.control.Write(settings.Append(wire.AppendVarint(nil, wire.StreamControl))); err != nil {
+	if err = send(c.control, settings.Append(wire.AppendVarint(nil, wire.StreamControl)), openTime); err != nil {
 		return err
 	}
 	if c.acks, err = c.q.OpenUniStreamSync(ctx); err != nil {
 		return err
 	}
-	_ = c.acks.SetWriteDeadline(time.Now().Add(openTime))
-	_, err = c.acks.Write(wire.AppendVarint(nil, wire.StreamDecoder))
-	return err
+	return send(c.acks, wire.AppendVarint(nil, wire.StreamDecoder), openTime)
 }
 
 // fail ends the connection because of a fault of the peer.
@@ -292,21 +294,34 @@ func (c *conn) linger() time.Duration {
 }
 
 // goAway makes the connection end after its requests (RFC 9114 section 5.2): first the client is
-// told to send no more, and then which ones are not served. A connection that serves none yet ends
-// at once.
+// told to send no more, and then which ones are not served. A connection that is opening may have requests
+// as well, which were sent with the end of the handshake; but its client must allow the streams soon.
 func (c *conn) goAway() {
 	c.mu.Lock()
 	was := c.life
-	if was == open {
+	switch was {
+	case open:
 		c.life = goingAway
+	case opening:
+		c.leaves = true
 	}
 	c.mu.Unlock()
 	switch was {
 	case opening:
-		_ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
+		time.AfterFunc(maxLinger, c.closeIfOpening)
 	case open:
 		time.AfterFunc(c.linger(), c.drain)
 		c.sendGoAway(maxStreamID)
+	}
+}
+
+// closeIfOpening closes the connection if its client has not allowed the streams yet.
+func (c *conn) closeIfOpening() {
+	c.mu.Lock()
+	closes := c.life == opening
+	c.mu.Unlock()
+	if closes {
+		_ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
 	}
 }
 
@@ -324,8 +339,7 @@ func (c *conn) drain() {
 // sendGoAway sends GOAWAY. Its callers do not overlap, since linger is between them.
 func (c *conn) sendGoAway(id uint64) {
 	p := wire.AppendVarint(nil, id)
-	_ = c.control.SetWriteDeadline(time.Now().Add(maxLinger))
-	_, _ = c.control.Write(append(wire.AppendFrame(nil, wire.TypeGoAway, len(p)), p...))
+	_ = send(c.control, append(wire.AppendFrame(nil, wire.TypeGoAway, len(p)), p...), maxLinger)
 }
 
 // defaultGrace is how long a client may take to get the last response, and to close the connection; and
@@ -579,8 +593,7 @@ func (c *session) acknowledge() {
 		return
 	}
 	// requests wait for the lock: a peer that gives no credit must not hold them up
-	_ = c.acks.SetWriteDeadline(time.Now().Add(maxLinger))
-	if _, err := c.acks.Write(b); err != nil {
+	if err := send(c.acks, b, maxLinger); err != nil {
 		c.fail(&wire.Error{Code: wire.ExcessiveLoad, What: "the stream of the decoder is not read"})
 	}
 }
@@ -592,28 +605,31 @@ var (
 )
 
 // decode decodes a field section of a stream. It waits for entries of the dynamic table that it
-// needs, until the time in until if there is one, or until wakeBlocked is called once gone of the
+// needs, until the deadline for reading if there is one, or until wakeBlocked is called once gone of the
 // stream is set. It ends the connection because of a fault.
-func (c *session) decode(l *field.List, m *message, section []byte, until time.Time) error {
+func (c *session) decode(l *field.List, m *message, section []byte) error {
 	c.mu.Lock()
 	needs, err := c.decoder.Decode(l, section, c.max.Limits)
-	for err == qpack.ErrBlocked && c.blocked < maxBlocked {
-		if m.gone.Load() {
-			// wakeBlocked may have been called before this
-			c.mu.Unlock()
-			return errCancelled
-		}
+	for err == qpack.ErrBlocked && c.blocked.Load() < maxBlocked {
 		if c.arrived == nil {
 			c.arrived = make(chan struct{})
 		}
 		arrived := c.arrived
-		c.blocked++
+		c.blocked.Add(1)
 		c.mu.Unlock()
-		came := c.await(arrived, until)
+		// whatever has changed before the stream was counted is seen here
+		failed := m.waitEnded()
+		if failed == nil && !c.await(arrived, m.until()) {
+			failed = errCancelled
+		}
 		c.mu.Lock()
-		if c.blocked--; !came || m.gone.Load() {
+		c.blocked.Add(-1)
+		if ended := m.waitEnded(); ended != nil {
+			failed = ended
+		}
+		if failed != nil {
 			c.mu.Unlock()
-			return errCancelled
+			return failed
 		}
 		needs, err = c.decoder.Decode(l, section, c.max.Limits)
 	}

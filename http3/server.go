@@ -49,8 +49,9 @@ type Server struct {
 	// NextProtos and MinVersion are set by this package.
 	TLSConfig *tls.Config
 
-	// QUICConfig has the settings of QUIC. If it is nil they have their defaults. Streams, and the idle timeout if
-	// the fasthttp.Server has one, are set by this package. 0-RTT is refused unless it is allowed
+	// QUICConfig has the settings of QUIC. If it is nil they have their defaults. Streams are set by this
+	// package; so is the idle timeout if the fasthttp.Server has one, and then KeepAlivePeriod is set by
+	// default, so that requests may take longer. 0-RTT is refused unless it is allowed
 	// here. Its requests are served once the handshake is over, which a replay cannot complete
 	// (RFC 8470 section 3), so no handler has to answer 425 (Too Early).
 	QUICConfig *quic.Config
@@ -70,7 +71,7 @@ type Server struct {
 	listeners map[*quic.Listener]struct{}
 	conns     map[*conn]struct{}
 	stopping  bool
-	empty     chan struct{} // closed when conns becomes empty, if Shutdown waits
+	empty     chan struct{} // closed when there are no listeners and conns any more, if Shutdown waits
 }
 
 // ListenAndServe serves HTTP/3 on the UDP address addr, such as ":443", with the certificate and
@@ -165,6 +166,10 @@ func (s *Server) quicConfig() *quic.Config {
 	config.MaxIncomingStreams, config.MaxIncomingUniStreams = int64(s.limits.Streams), uniStreams
 	if s.limits.IdleTimeout > 0 {
 		config.MaxIdleTimeout = s.limits.IdleTimeout
+		if config.KeepAlivePeriod == 0 {
+			// QUIC does not know of requests: without a packet it would end a connection that has some
+			config.KeepAlivePeriod = keepAlive
+		}
 	}
 	if s.limits.Window > 0 {
 		config.InitialStreamReceiveWindow, config.MaxStreamReceiveWindow = s.limits.Window, s.limits.Window
@@ -197,10 +202,11 @@ func (s *Server) serve(pc net.PacketConn, config *tls.Config) error {
 			err = failed
 			break
 		}
-		go s.serveConn(q)
+		go s.serveConn(s.begin(q))
 	}
 	s.mu.Lock()
 	delete(s.listeners, ln)
+	s.noteEmpty()
 	stopping := s.stopping
 	s.mu.Unlock()
 	if stopping {
@@ -228,14 +234,9 @@ func (s *Server) open() int {
 	return len(s.conns)
 }
 
-// serveConn serves a connection until it ends.
-func (s *Server) serveConn(q *quic.Conn) {
-	own, err := s.host.Accept(netConn{q})
-	if err != nil {
-		_ = q.CloseWithError(quic.ApplicationErrorCode(wire.ExcessiveLoad), "")
-		return
-	}
-	c := newConn(s, q, own)
+// begin makes a connection, for which Shutdown waits from here on.
+func (s *Server) begin(q *quic.Conn) *conn {
+	c := newConn(s, q)
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
 	stopping := s.stopping
@@ -243,26 +244,52 @@ func (s *Server) serveConn(q *quic.Conn) {
 	if stopping {
 		c.goAway()
 	}
-	if err = c.open(); err == nil {
-		err = c.run()
-	} else {
-		_ = q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
-		err = c.reason(err)
-	}
+	return c
+}
+
+// end forgets a connection that has ended.
+func (s *Server) end(c *conn) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.conns, c)
-	if len(s.conns) == 0 && s.empty != nil {
+	s.noteEmpty()
+}
+
+// isEmpty reports whether there is nothing for which Shutdown waits. mu is held.
+func (s *Server) isEmpty() bool { return len(s.conns) == 0 && len(s.listeners) == 0 }
+
+// noteEmpty wakes Shutdown, if it waits for nothing any more. mu is held.
+func (s *Server) noteEmpty() {
+	if s.isEmpty() && s.empty != nil {
 		close(s.empty)
 		s.empty = nil
 	}
-	s.mu.Unlock()
+}
+
+// serveConn serves a connection until it ends.
+func (s *Server) serveConn(c *conn) {
+	// hooks of the application may end the goroutine
+	defer s.end(c)
+	defer func() { _ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "") }()
+	own, err := s.host.Accept(netConn{c.q})
+	if err != nil {
+		_ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.ExcessiveLoad), "")
+		return
+	}
+	c.own = own
+	if err = c.open(); err == nil {
+		err = c.run()
+	} else {
+		_ = c.q.CloseWithError(quic.ApplicationErrorCode(wire.NoError), "")
+		err = c.reason(err)
+	}
 	own.Close(err)
 }
 
-// awaitEmpty waits until there is no connection.
+// awaitEmpty waits until there is no connection, and no listener that may still have one.
 func (s *Server) awaitEmpty(ctx context.Context) error {
 	s.mu.Lock()
-	if len(s.conns) == 0 {
+	if s.isEmpty() {
 		s.mu.Unlock()
 		return nil
 	}
@@ -290,7 +317,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
 	for ln := range s.listeners {
-		_ = ln.Close()
+		// it waits for the goroutine that calls open for a new client
+		go ln.Close()
 	}
 	var conns []*conn
 	for c := range s.conns {

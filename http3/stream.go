@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -55,7 +56,8 @@ type message struct {
 	// sending
 	room *bufpool.Buffer // of out
 	out  []byte
-	from int // where the section that was begun is in out
+	from int   // where the section that was begun is in out
+	lost error // why nothing more is sent: a part of a frame may have been
 
 	section *qpack.Section // the section that was begun, if it uses a dynamic table
 
@@ -66,7 +68,7 @@ type message struct {
 	faulty   atomic.Bool // the peer has made a fault
 
 	cancelled bool         // no more sections are decoded, see session.cancel; guarded by the mutex of link
-	readBy    atomic.Int64 // of a client: the deadline for reading in nanoseconds of Unix time, or 0
+	readBy    atomic.Int64 // the deadline for reading in nanoseconds of Unix time, or 0
 }
 
 var _ bridge.Stream = (*stream)(nil)
@@ -103,7 +105,7 @@ func (s *stream) serve() {
 	c.reportState()
 	if timeout := c.s.limits.HeadTimeout; timeout > 0 {
 		s.headTill = s.begun.Add(timeout)
-		_ = s.q.SetReadDeadline(s.headTill)
+		_ = s.SetReadDeadline(s.headTill)
 	}
 	s.r.Init(wire.Request, int(c.s.limits.Section))
 	m := messages.Get().(*http2.Message)
@@ -114,7 +116,7 @@ func (s *stream) serve() {
 		return
 	}
 	if !s.headTill.IsZero() {
-		_ = s.q.SetReadDeadline(time.Time{})
+		_ = s.SetReadDeadline(time.Time{})
 	}
 	if lent = c.own.Serve(s, &s.request); !lent {
 		// no other goroutine reads
@@ -167,7 +169,7 @@ func (s *stream) head() error {
 		r.Fault = bridge.LargeHead
 		return nil
 	}
-	switch err = s.c.decode(&m.Fields, &s.message, f.Payload, s.headTill); {
+	switch err = s.c.decode(&m.Fields, &s.message, f.Payload); {
 	case err == errTooLarge:
 		m.NoteMethod()
 		r.Fault = bridge.LargeHead
@@ -385,10 +387,12 @@ func (s *message) receiveTrailers(f wire.Frame) error {
 	}
 	var m http2.Message
 	m.Prepare(s.link.max.keepNames, false)
-	switch err := s.link.decode(&m.Fields, s, f.Payload, s.until()); {
+	switch err := s.link.decode(&m.Fields, s, f.Payload); {
 	case err == errTooLarge:
 		return s.malformed("the trailer section is too large")
 	case err != nil:
+		// the section cannot be read again
+		s.over = err
 		return err
 	}
 	if e := m.CheckTrailers(); e != nil {
@@ -404,6 +408,18 @@ func (s *message) until() (until time.Time) {
 		until = time.Unix(0, by)
 	}
 	return until
+}
+
+// waitEnded returns why a section no longer waits for entries, or nil.
+func (s *message) waitEnded() error {
+	until := s.until()
+	switch {
+	case s.gone.Load():
+		return errCancelled
+	case !until.IsZero() && !time.Now().Before(until):
+		return os.ErrDeadlineExceeded
+	}
+	return nil
 }
 
 // Trailers implements bridge.Stream.
@@ -481,17 +497,19 @@ func (s *message) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := s.q.Write(p)
-	return n, s.resetError(err)
+	s.lost = s.resetError(err)
+	return n, s.lost
 }
 
 // Flush implements bridge.Stream.
 func (s *message) Flush() error {
-	if len(s.out) == 0 {
-		return nil
+	if s.lost != nil || len(s.out) == 0 {
+		return s.lost
 	}
 	_, err := s.q.Write(s.out)
 	s.out = s.out[:0]
-	return s.resetError(err)
+	s.lost = s.resetError(err)
+	return s.lost
 }
 
 // End implements bridge.Stream.
@@ -510,7 +528,17 @@ func (s *message) Reset() { s.fault(wire.InternalError) }
 func (s *message) StopReading() { s.q.CancelRead(quic.StreamErrorCode(wire.NoError)) }
 
 // SetReadDeadline implements bridge.Stream.
-func (s *message) SetReadDeadline(t time.Time) error { return s.q.SetReadDeadline(t) }
+func (s *message) SetReadDeadline(t time.Time) error {
+	by := int64(0)
+	if !t.IsZero() {
+		by = t.UnixNano()
+	}
+	s.readBy.Store(by)
+	if s.link.blocked.Load() > 0 {
+		s.link.wakeBlocked()
+	}
+	return s.q.SetReadDeadline(t)
+}
 
 // SetWriteDeadline implements bridge.Stream.
 func (s *message) SetWriteDeadline(t time.Time) error { return s.q.SetWriteDeadline(t) }

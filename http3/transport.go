@@ -196,7 +196,7 @@ func (t *Transport) open(key *bridge.ClientKey, wait bridge.ClientWait) (bridge.
 				defer cancel()
 			}
 		}
-		if busy == nil {
+		if len(busy) == 0 {
 			select {
 			case <-d.done:
 				if d.err != nil {
@@ -213,8 +213,8 @@ func (t *Transport) open(key *bridge.ClientKey, wait bridge.ClientWait) (bridge.
 	}
 }
 
-// get returns a stream, or a dial to wait for, or a connection without room to wait for.
-func (t *Transport) get(key *bridge.ClientKey, maxAge time.Duration) (s *clientStream, busy *clientConn, d *dialing, err error) {
+// get returns a stream, or a dial to wait for, or connections without room to wait for.
+func (t *Transport) get(key *bridge.ClientKey, maxAge time.Duration) (s *clientStream, busy []*clientConn, d *dialing, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {
@@ -225,20 +225,16 @@ func (t *Transport) get(key *bridge.ClientKey, maxAge time.Duration) (s *clientS
 		h = &host{key: *key}
 		t.hosts[*key] = h
 	}
-	usable, least := 0, 0
 	for _, c := range h.conns {
 		s, full := c.tryOpen(maxAge)
 		if s != nil {
 			return s, nil, nil, nil
 		}
 		if full {
-			if n := c.requests(); busy == nil || n < least {
-				busy, least = c, n
-			}
-			usable++
+			busy = append(busy, c)
 		}
 	}
-	if h.dial == nil && usable < cmp.Or(max(t.MaxConnsPerHost, 0), DefaultMaxConnsPerHost) {
+	if h.dial == nil && len(busy) < cmp.Or(max(t.MaxConnsPerHost, 0), DefaultMaxConnsPerHost) {
 		h.dial = &dialing{done: make(chan struct{})}
 		d, from := h.dial, h.next
 		t.running.Go(func() { t.connect(h, d, from) })
@@ -249,15 +245,15 @@ func (t *Transport) get(key *bridge.ClientKey, maxAge time.Duration) (s *clientS
 	return nil, busy, nil, nil
 }
 
-// awaitRoom waits for a stream of a connection. It returns none if another connection is to be used.
-func (t *Transport) awaitRoom(ctx context.Context, c *clientConn, limit time.Duration) (*clientStream, error) {
+// awaitRoom waits for a stream of one of the connections. It returns none if another one is to be used.
+func (t *Transport) awaitRoom(ctx context.Context, busy []*clientConn, limit time.Duration) (*clientStream, error) {
 	within := ctx
 	if limit > 0 {
 		var cancel context.CancelFunc
 		within, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	s, err := c.awaitStream(within)
+	s, err := awaitStream(within, busy)
 	switch {
 	case err == nil:
 		return s, nil
@@ -267,6 +263,42 @@ func (t *Transport) awaitRoom(ctx context.Context, c *clientConn, limit time.Dur
 		return nil, bridge.ErrNoRoom
 	}
 	return nil, nil
+}
+
+// awaitStream waits for a stream of one of the connections, whichever has one first.
+func awaitStream(ctx context.Context, conns []*clientConn) (s *clientStream, err error) {
+	if len(conns) == 1 {
+		return conns[0].awaitStream(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		s   *clientStream
+		err error
+	}
+	results := make(chan result, len(conns))
+	for _, c := range conns {
+		go func() {
+			s, err := c.awaitStream(ctx)
+			results <- result{s, err}
+		}()
+	}
+	for i := range conns {
+		r := <-results
+		switch {
+		case i == 0:
+			s, err = r.s, r.err
+			cancel()
+		case r.s == nil:
+		case s == nil:
+			s, err = r.s, nil
+		default:
+			// two had room at the same time
+			r.s.Cancel()
+			r.s.Release(false)
+		}
+	}
+	return s, err
 }
 
 // connect makes a connection, and serves it.
