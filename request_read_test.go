@@ -409,7 +409,7 @@ func TestRequestReadOneAfterTheOther(t *testing.T) {
 }
 
 // The question mark of an empty query is a part of a received target (RFC 3986 section
-// 6.2.3), also in a request that is passed on after its URI was used.
+// 6.2.3), also in a request passed on after its URI was used.
 func TestReceivedEmptyQueriesAreKept(t *testing.T) {
 	var req Request
 	if err := req.Read(bufio.NewReader(strings.NewReader("GET /a? HTTP/1.1\r\nHost: h\r\n\r\n"))); err != nil {

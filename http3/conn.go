@@ -294,7 +294,7 @@ func (c *conn) linger() time.Duration {
 }
 
 // goAway makes the connection end after its requests (RFC 9114 section 5.2): first the client is
-// told to send no more, and then which ones are not served. A connection that is opening may have requests
+// told to send no more, and then which ones are not served. An opening connection may have requests
 // as well, which were sent with the end of the handshake; but its client must allow the streams soon.
 func (c *conn) goAway() {
 	c.mu.Lock()

@@ -102,7 +102,7 @@ func (p *lastLines) Step() Action {
 	return p.lines.Step()
 }
 
-// So does a fault of a connection that is being closed.
+// So does a fault while a connection closes.
 func TestFaultsWhileClosingEndTheConnection(t *testing.T) {
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
