@@ -91,8 +91,9 @@ func (c *pipeConn) Write(p []byte) (int, error) {
 }
 
 func (c *pipeConn) Close() error {
-	c.out.close()
+	// a peer that has read the end writes no more
 	c.in.close()
+	c.out.close()
 	return nil
 }
 
