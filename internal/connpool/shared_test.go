@@ -238,6 +238,18 @@ func TestNoReservationGetsLost(t *testing.T) {
 	}
 }
 
+// wait begins a call that waits for a connection, which got then receives.
+func wait[C Conn](t *testing.T, p *Pool[C], need Need, got chan<- Grant[C]) {
+	go func() {
+		g, err := p.Get(need, time.Time{}, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- g
+	}()
+	synctest.Wait()
+}
+
 // While a connection is being opened that many callers can share, they wait for it.
 func TestConnectionsAreOpenedInTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -246,15 +258,8 @@ func TestConnectionsAreOpenedInTurn(t *testing.T) {
 		p.mustGet(t)
 		got := make(chan Grant[*streams], 10)
 		for range 5 {
-			go func() {
-				g, err := p.Get(Any, time.Time{}, nil)
-				if err != nil {
-					t.Error(err)
-				}
-				got <- g
-			}()
+			wait(t, p, Any, got)
 		}
-		synctest.Wait()
 		if len(got) != 0 || p.Open() != 1 {
 			t.Fatalf("%d callers go on, %d places are taken", len(got), p.Open())
 		}
@@ -424,18 +429,8 @@ func TestSharedConnectionsGiveWay(t *testing.T) {
 		less = openShared(t, p, 1)
 		p.HasRoom(less)
 		got := make(chan Grant[*streams], 2)
-		wait := func(need Need) {
-			go func() {
-				g, err := p.Get(need, time.Time{}, nil)
-				if err != nil {
-					t.Error(err)
-				}
-				got <- g
-			}()
-			synctest.Wait()
-		}
-		wait(Own)
-		wait(Any)
+		wait(t, p, Own, got)
+		wait(t, p, Any, got)
 		if p.Waiting() != 2 || less.closed.Load() {
 			t.Fatalf("%d wait, closed: %v", p.Waiting(), less.closed.Load())
 		}
@@ -449,8 +444,8 @@ func TestSharedConnectionsGiveWay(t *testing.T) {
 			t.Fatalf("got %+v, want a reservation", g)
 		}
 		// the connection of one user gives way as soon as a caller waits that cannot use it
-		wait(Any)
-		wait(Any)
+		wait(t, p, Any, got)
+		wait(t, p, Any, got)
 		busy.put(p)
 		<-got
 		own := &streams{}
@@ -469,11 +464,7 @@ func TestIdleConnectionsServeAllOnceNoneAreShared(t *testing.T) {
 		own := openOwn(t, p)
 		p.mustGet(t)
 		got := make(chan Grant[*streams], 1)
-		go func() {
-			g, _ := p.Get(Any, time.Time{}, nil)
-			got <- g
-		}()
-		synctest.Wait()
+		wait(t, p, Any, got)
 		p.Put(own, clock.Elapsed())
 		p.OpenSerially(false)
 		if g := <-got; g.Conn != own || p.Open() != 2 {
@@ -508,14 +499,7 @@ func TestOneConnectionGivesWayToOneCaller(t *testing.T) {
 		}
 		p.Put(conns[0], clock.Elapsed())
 		got := make(chan Grant[*slowStreams], 1)
-		go func() {
-			g, err := p.Get(Own, time.Time{}, nil)
-			if err != nil {
-				t.Error(err)
-			}
-			got <- g
-		}()
-		synctest.Wait()
+		wait(t, p, Own, got)
 		for _, used := range conns[1:] {
 			p.HasRoom(used)
 		}
@@ -540,14 +524,7 @@ func TestIdleConnectionStaysDuringAnOpening(t *testing.T) {
 		own := openOwn(t, p)
 		p.mustGet(t)
 		got := make(chan Grant[*streams], 1)
-		go func() {
-			g, err := p.Get(Any, time.Time{}, nil)
-			if err != nil {
-				t.Error(err)
-			}
-			got <- g
-		}()
-		synctest.Wait()
+		wait(t, p, Any, got)
 		p.Put(own, clock.Elapsed())
 		if own.closed.Load() {
 			t.Error("the connection was closed")
