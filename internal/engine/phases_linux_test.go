@@ -110,6 +110,17 @@ func (*emptyLinesHost) AcquireProtocol(c *Conn, _ Link, _ Protocol) Protocol {
 	return &emptyLines{lines{c: c}}
 }
 
+// acquired returns the only connection of a Set once it is on its loop and, unless ready is nil, ready
+// holds. The caller owns it.
+func acquired(t *testing.T, s *Set, ready func(*eventConn) bool) (c *eventConn) {
+	t.Helper()
+	servertest.Eventually(t, "the connection is on its loop", func() bool {
+		s.All(func(found *Conn) { c = transportOf(found.NC).(*eventConn) })
+		return c != nil && (ready == nil || ready(c)) && c.net.TryAcquire()
+	})
+	return c
+}
+
 // If a deadline passes while an empty line lies unread, the connection must not wait
 // forever.
 func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
@@ -125,11 +136,7 @@ func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer peer.Close()
-	var c *eventConn
-	servertest.Eventually(t, "the connection is on its loop", func() bool {
-		s.All(func(found *Conn) { c = found.NC.(*eventConn) })
-		return c != nil && c.net.TryAcquire()
-	})
+	c := acquired(t, s, nil)
 	if _, err := peer.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}

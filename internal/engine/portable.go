@@ -158,7 +158,8 @@ func (e *portable) release() {
 
 // abortProtocol ends a connection whose goroutine has ended early: by runtime.Goexit, with which a
 // failing test leaves its handler, or by a panic of code outside of handlers and hooks,
-// such as a logger, or a connection of the application. Memory in use is not reused, since references to it may remain.
+// such as a logger, or a connection of the application. Memory in use is not reused, since
+// references to it may remain.
 func (e *portable) abortProtocol(panicked any) {
 	// a hook of the application, or its logger, may end the goroutine again
 	defer func() {

@@ -142,11 +142,7 @@ func TestPartOfARecordDoesNotTakeTheDeadlineAway(t *testing.T) {
 	nc := s.dial()
 	client := tls.Client(nc, clientConfig())
 	ask(t, client, "once")
-	var c *eventConn
-	servertest.Eventually(t, "the connection is on its loop", func() bool {
-		s.set.All(func(found *Conn) { c = transportOf(found.NC).(*eventConn) })
-		return c != nil && c.Waiting() && c.net.TryAcquire()
-	})
+	c := acquired(t, s.set, (*eventConn).Waiting)
 	if _, err := nc.Write([]byte("\x17\x03\x03\x01")); err != nil {
 		t.Fatal(err)
 	}
@@ -164,11 +160,7 @@ func TestFarewellWaitsForRoom(t *testing.T) {
 		s := newTLSServer(t, new(tlsHost), Limits{})
 		nc := s.dial()
 		ask(t, tls.Client(nc, clientConfig()), "once")
-		var c *eventConn
-		servertest.Eventually(t, "the connection is on its loop", func() bool {
-			s.set.All(func(found *Conn) { c = transportOf(found.NC).(*eventConn) })
-			return c != nil && c.Waiting() && c.net.TryAcquire()
-		})
+		c := acquired(t, s.set, (*eventConn).Waiting)
 		size := 0
 		for junk := make([]byte, 1<<16); ; {
 			n, err := c.net.Write(junk, nil)

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // Urgent data on a UNIX socket makes it readable although no read takes anything. It extends no
@@ -31,11 +29,7 @@ func TestUrgentDataExtendsNoWait(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			var c *eventConn
-			servertest.Eventually(t, "the connection is on its loop", func() bool {
-				s.All(func(found *Conn) { c = found.NC.(*eventConn) })
-				return c != nil && c.net.TryAcquire()
-			})
+			c := acquired(t, s, nil)
 			if alive := prepare(c); !alive {
 				t.Fatal("the connection has ended before")
 			}
