@@ -44,7 +44,7 @@ func rawSender(nc syscall.Conn) func(f *netloop.FilePart) error {
 		var failed error
 		err = raw.Write(func(fd uintptr) (done bool) {
 			for failed == nil && !f.Done() {
-				_, failed = f.Send(int(fd))
+				failed = f.Send(int(fd))
 				if failed == netloop.ErrAgain {
 					failed = nil
 					return false

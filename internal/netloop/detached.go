@@ -163,7 +163,7 @@ func (d *Detached) SendFile(f *FilePart) error {
 		if err := d.check(writing); err != nil {
 			return err
 		}
-		_, err := f.Send(int(d.c.fd))
+		err := f.Send(int(d.c.fd))
 		switch {
 		case err == ErrAgain:
 			d.wait(writing)

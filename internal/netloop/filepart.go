@@ -30,24 +30,23 @@ type FilePart struct {
 func (f *FilePart) Done() bool { return len(f.Head) == 0 && f.Length == 0 }
 
 // Send makes one attempt to send the head, or else a piece of the file, to the
-// socket with the descriptor fd, and reports whether there was room for all of it.
-// The error is ErrAgain if there is no room, and io.ErrUnexpectedEOF if the file
-// ends before the part does.
-func (f *FilePart) Send(fd int) (whole bool, err error) {
+// socket with the descriptor fd. The error is ErrAgain if there is no room, and
+// io.ErrUnexpectedEOF if the file ends before the part does.
+func (f *FilePart) Send(fd int) (err error) {
 	if len(f.Head) > 0 {
 		// MSG_MORE: the system waits for the bytes of the file
 		n, err := syscall.SendmsgN(fd, f.Head, nil, nil, syscall.MSG_MORE|syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
 		f.Head = f.Head[max(n, 0):]
-		return len(f.Head) == 0, sendError("sendmsg", err)
+		return sendError("sendmsg", err)
 	}
-	outer := f.File.Control(func(from uintptr) { whole, err = f.sendFrom(int(from), fd) })
+	outer := f.File.Control(func(from uintptr) { err = f.sendFrom(int(from), fd) })
 	if outer != nil {
-		return false, outer
+		return outer
 	}
-	return whole, err
+	return err
 }
 
-func (f *FilePart) sendFrom(from, to int) (whole bool, err error) {
+func (f *FilePart) sendFrom(from, to int) error {
 	size := int(min(f.Length, sendAtOnce))
 	n, err := sendfile(to, from, &f.Offset, size)
 	switch {
@@ -55,10 +54,10 @@ func (f *FilePart) sendFrom(from, to int) (whole bool, err error) {
 		// not every file system supports sendfile in every version of Linux
 		return f.copyFrom(from, to)
 	case err == nil && n == 0:
-		return false, io.ErrUnexpectedEOF
+		return io.ErrUnexpectedEOF
 	}
 	f.Length -= int64(max(n, 0))
-	return n == size, sendError("sendfile", err)
+	return sendError("sendfile", err)
 }
 
 // sendfile is the system call. Tests replace it by a function that fails.
@@ -68,21 +67,21 @@ var sendfile = syscall.Sendfile
 const copyAtOnce = 64 << 10
 
 // copyFrom is sendFrom without sendfile: it copies through a buffer.
-func (f *FilePart) copyFrom(from, to int) (whole bool, err error) {
+func (f *FilePart) copyFrom(from, to int) error {
 	buf := make([]byte, min(f.Length, copyAtOnce))
 	n, err := syscall.Pread(from, buf, f.Offset)
 	switch {
 	case err == syscall.EINTR:
-		return false, nil
+		return nil
 	case err != nil:
-		return false, os.NewSyscallError("pread", err)
+		return os.NewSyscallError("pread", err)
 	case n == 0:
-		return false, io.ErrUnexpectedEOF
+		return io.ErrUnexpectedEOF
 	}
 	sent, err := syscall.SendmsgN(to, buf[:n], nil, nil, syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
 	f.Offset += int64(max(sent, 0))
 	f.Length -= int64(max(sent, 0))
-	return sent == n, sendError("sendmsg", err)
+	return sendError("sendmsg", err)
 }
 
 // sendError returns the error for err, a result of the system call named call. It
@@ -102,8 +101,7 @@ func sendError(call string, err error) error {
 // again, or after the other connections that are ready.
 func (c *Conn) SendFile(f *FilePart) error {
 	for stop := f.Length - sendBatch; !f.Done(); {
-		_, err := f.Send(int(c.fd))
-		switch {
+		switch err := f.Send(int(c.fd)); {
 		case err == ErrAgain:
 			c.awaitRoom()
 			return err
