@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// Proxy accepts one connection, records the first bytes on it, and answers. got stops it and
-// returns these bytes.
+// Proxy accepts one connection, records the first bytes on it, answers, and sends no more. got
+// stops it and returns these bytes.
 func Proxy(answer string) (addr string, got func() string) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -25,6 +25,7 @@ func Proxy(answer string) (addr string, got func() string) {
 		n, _ := c.Read(b)
 		first <- string(b[:n])
 		_, _ = io.WriteString(c, answer)
+		_ = c.(*net.TCPConn).CloseWrite()
 		_, _ = io.Copy(io.Discard, c)
 	}()
 	return ln.Addr().String(), func() string {

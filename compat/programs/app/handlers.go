@@ -187,7 +187,7 @@ func (a *application) proxy(ctx *fasthttp.RequestCtx, target string) {
 	ctx.Request.CopyTo(req)
 	req.SetRequestURI(a.backend + target + "?" + string(ctx.QueryArgs().QueryString()))
 	req.Header.Del("Connection")
-	if err := a.client.DoTimeout(req, resp, 10*time.Second); err != nil {
+	if err := a.client.DoTimeout(req, resp, time.Minute); err != nil {
 		ctx.Error("backend does not answer", fasthttp.StatusBadGateway)
 		return
 	}

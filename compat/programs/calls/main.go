@@ -120,7 +120,7 @@ func runConns(base string) {
 	for i := range 20 {
 		report.Run(fmt.Sprint("conn/", i), func(c *report.Case) {
 			hc := &fasthttp.HostClient{Addr: base[len("http://"):], MaxConns: 1}
-			cc, err := hc.AcquireConn(time.Second, i%2 == 0)
+			cc, err := hc.AcquireConn(time.Minute, i%2 == 0)
 			c.Err("acquire", err)
 			c.Val("counts", fmt.Sprint(hc.ConnsCount(), hc.IdleConnsCount()))
 			if i < 10 {
@@ -202,7 +202,7 @@ func runTLS() {
 		c.Val("bad-file", s.AppendCert(certFile, filepath.Join(dir, "none")) != nil)
 		s.NextProto("own", func(net.Conn) error { return nil })
 		ask(c, listen(func(ln net.Listener) error { return s.ServeTLS(ln, "", "") }))
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		c.Err("shutdown", s.ShutdownWithContext(ctx))
 	})

@@ -69,7 +69,7 @@ func runConns() {
 			"read":  func(conn net.Conn) { _ = conn.SetReadDeadline(time.Unix(1, 0)) },
 			"write": func(conn net.Conn) { _ = conn.SetWriteDeadline(time.Unix(1, 0)) },
 		}) {
-			for _, timeout := range []time.Duration{0, 5 * time.Second} {
+			for _, timeout := range []time.Duration{0, time.Minute} {
 				s := &server{answer: always(ok)}
 				hc := s.client()
 				cc, err := hc.AcquireConn(0, false)
@@ -108,9 +108,9 @@ func runUnwanted() {
 				var req fasthttp.Request
 				req.SetRequestURI("http://name.test/")
 				start := time.Now()
-				err := hc.DoTimeout(&req, nil, 5*time.Second)
+				err := hc.DoTimeout(&req, nil, time.Minute)
 				c.Err("err", err)
-				c.Val("waits", time.Since(start) > 150*time.Millisecond)
+				c.Val("waits", time.Since(start) > 30*time.Second)
 			})
 		}
 	}
@@ -190,7 +190,9 @@ func runDeadlines() {
 			req.SetRequestURI("http://name.test/")
 			do := set(hc, &req)
 			outcome(c, "timeout", func() error { return do(&resp) })
-			c.Str("~calls", last.list())
+			if last != nil {
+				c.Str("~calls", last.list())
+			}
 		})
 	}
 	for name, set := range report.Sorted(map[string]func(pc *fasthttp.PipelineClient) time.Duration{
@@ -252,7 +254,7 @@ func outcome(c *report.Case, field string, do func() error) {
 		c.Val("fails", err != nil)
 		c.Val(field, errors.Is(err, fasthttp.ErrTimeout) || errors.As(err, &timeout) && timeout.Timeout())
 		c.Str("~err", fmt.Sprint(err))
-	case <-time.After(3 * time.Second):
+	case <-time.After(30 * time.Second):
 		c.Str("fails", "hangs")
 	}
 }

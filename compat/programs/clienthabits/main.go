@@ -58,7 +58,7 @@ func (s *server) dial(string) (net.Conn, error) {
 
 func (s *server) serve(c net.Conn) {
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	b := make([]byte, 64<<10)
 	for {
 		n, err := c.Read(b)

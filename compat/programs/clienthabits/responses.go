@@ -57,7 +57,7 @@ func runResponses() {
 				var resp fasthttp.Response
 				req.Header.SetMethod("POST")
 				req.SetRequestURI("http://name.test/")
-				err := do(&req, &resp, 500*time.Millisecond)
+				err := do(&req, &resp, time.Minute)
 				c.Err("err", err)
 				if err != nil {
 					return

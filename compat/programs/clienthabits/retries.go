@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net"
+	"os"
 	"strings"
 	"time"
 
@@ -23,7 +25,7 @@ func runRetries() {
 		"bad-field":   "HTTP/1.1 200 OK\r\nfield\r\n\r\n",
 		"too-large":   "HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n" + strings.Repeat("x", 200),
 		"closed":      "",
-		"silent":      "-",
+		"silent":      "",
 	}) {
 		for _, method := range []string{"GET", "POST"} {
 			for hook, set := range report.Sorted(map[string]func(hc *fasthttp.HostClient, asked *int){
@@ -38,18 +40,24 @@ func runRetries() {
 					hc.RetryIfErr = func(*fasthttp.Request, int, error) (bool, bool) { *asked++; return false, true }
 				},
 			}) {
-				if answer == "-" && hook == "none" {
+				if name == "silent" && hook == "none" {
 					continue
 				}
 				report.Run("retry/"+name+"/"+method+"/"+hook, func(c *report.Case) {
 					s := &server{answer: always(answer)}
-					if answer == "-" {
-						s.answer = func(int) string { time.Sleep(300 * time.Millisecond); return "" }
+					switch name {
+					case "silent":
+						over := make(chan struct{})
+						defer close(over)
+						s.answer = func(int) string { <-over; return "" }
+						s.wrap = func(c net.Conn) net.Conn { return &expiring{Conn: c} }
+					case "half-head", "half-body":
+						s.wrap = func(c net.Conn) net.Conn { return &expiring{Conn: c, rest: len(answer)} }
 					}
 					hc := s.client()
 					hc.MaxIdemponentCallAttempts = 3
 					hc.MaxResponseBodySize = 100
-					hc.ReadTimeout = 100 * time.Millisecond
+					hc.ReadTimeout = time.Minute
 					asked := 0
 					set(hc, &asked)
 					var req fasthttp.Request
@@ -65,6 +73,21 @@ func runRetries() {
 			}
 		}
 	}
+}
+
+// expiring is a connection whose read deadline passes once rest bytes have been read.
+type expiring struct {
+	net.Conn
+	rest int
+}
+
+func (e *expiring) Read(p []byte) (int, error) {
+	if e.rest == 0 {
+		return 0, os.ErrDeadlineExceeded
+	}
+	n, err := e.Conn.Read(p[:min(len(p), e.rest)])
+	e.rest -= n
+	return n, err
 }
 
 func runRedirects() {

@@ -20,8 +20,18 @@ type member struct {
 func (m *member) PendingRequests() int { return m.pending }
 
 func (m *member) DoDeadline(_ *fasthttp.Request, _ *fasthttp.Response, deadline time.Time) error {
-	*m.log = append(*m.log, m.name+time.Until(deadline).Round(100*time.Millisecond).String())
+	*m.log = append(*m.log, m.name+upTo(time.Until(deadline)))
 	return m.err
+}
+
+// upTo returns the smallest of the timeouts of this program that left may be the rest of.
+func upTo(left time.Duration) string {
+	for _, timeout := range []time.Duration{time.Second, 30 * time.Second, time.Minute} {
+		if left <= timeout {
+			return timeout.String()
+		}
+	}
+	return left.String()
 }
 
 func runBalance() {
@@ -52,7 +62,7 @@ func runBalance() {
 			}
 			c.Str("errors", strings.Join(errs, " "))
 			c.Val("added", lb.AddClient(&member{name: "new", log: &log}))
-			_ = lb.DoTimeout(nil, nil, 7*time.Second)
+			_ = lb.DoTimeout(nil, nil, 30*time.Second)
 			c.Val("left", lb.RemoveClients(func(b fasthttp.BalancingClient) bool { return b.(*member).name == "new" }))
 			c.Val("none", lb.RemoveClients(func(fasthttp.BalancingClient) bool { return true }))
 			c.Val("empty", lb.DoDeadline(nil, nil, time.Now()))

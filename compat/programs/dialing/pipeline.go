@@ -109,7 +109,7 @@ func runPipeline() {
 				if in.set != nil {
 					in.set(req, resp)
 				}
-				err := client.DoTimeout(req, resp, time.Second)
+				err := client.DoTimeout(req, resp, time.Minute)
 				c.Val(field+".ok", err == nil)
 				c.Val(field+".timeout", errors.Is(err, fasthttp.ErrTimeout))
 				if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -36,13 +37,12 @@ func runProxies() {
 		report.Run("proxy/"+in.name, func(c *report.Case) {
 			addr, got := fake.Proxy(in.answer)
 			proxy := replace(in.proxy, addr)
-			conn, err := fasthttpproxy.FasthttpHTTPDialerTimeout(proxy, 2*time.Second)(in.target)
+			conn, err := fasthttpproxy.FasthttpHTTPDialerTimeout(proxy, time.Minute)(in.target)
 			c.Val("ok", err == nil)
 			if err == nil {
-				_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-				b := make([]byte, 64)
-				n, _ := conn.Read(b)
-				c.Bytes("first", b[:n])
+				first, err := io.ReadAll(conn)
+				c.Bytes("first", first)
+				c.Err("end", err)
 				_ = conn.Close()
 			} else {
 				c.Str("~err", unreplace(err.Error(), addr))
@@ -71,7 +71,7 @@ func runProxyChoice() {
 					before := d.Config
 					d.HTTPProxy, d.HTTPSProxy = replace(before.HTTPProxy, addr), replace(before.HTTPSProxy, addr)
 					d.Resolver = &resolver{addresses: []string{"127.0.0.1"}}
-					d.Timeout = 100 * time.Millisecond
+					d.Timeout = time.Minute
 					dial, err := get()
 					c.Val("valid", err == nil)
 					if err == nil {
