@@ -151,6 +151,44 @@ func TestServerLimitsConnectionsPerIP(t *testing.T) {
 	}
 }
 
+// faultyConn is a connection whose method panics.
+type faultyConn struct {
+	servertest.FakeConn
+	method string
+}
+
+func (c *faultyConn) Write(p []byte) (int, error) {
+	if c.method == "Write" {
+		panic("a mistake")
+	}
+	return c.FakeConn.Write(p)
+}
+
+func (c *faultyConn) Close() error {
+	err := c.FakeConn.Close()
+	if c.method == "Close" {
+		panic("a mistake")
+	}
+	return err
+}
+
+// The engines refuse connections in goroutines in which a panic would end the process.
+func TestRefusedConnectionsMayPanic(t *testing.T) {
+	for _, method := range []string{"Write", "Close"} {
+		log := &servertest.Log{}
+		s := &Server{Handler: echo, Logger: log}
+		c := &faultyConn{method: method}
+		(*host)(s).Refuse(c, ErrConcurrencyLimit)
+		log.WaitFor(t, "panic in a connection that is refused: a mistake")
+		if c.Closed != 1 {
+			t.Errorf("%s: closed %d times", method, c.Closed)
+		}
+		if n := s.refusals.Load(); n != 0 {
+			t.Errorf("%s: %d refusals are counted", method, n)
+		}
+	}
+}
+
 func TestPerIPCountsAreForgotten(t *testing.T) {
 	s := &Server{Handler: echo, Concurrency: 1, MaxConnsPerIP: 1, Logger: &servertest.Log{}}
 	for i := range 100 {

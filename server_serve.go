@@ -238,13 +238,14 @@ func (s *Server) refused() { s.refusals.Add(-1) }
 
 // refuseConn answers a connection that the server does not serve, and closes it.
 func (s *Server) refuseConn(nc net.Conn, why error) {
+	defer s.catchPanic("a connection that is refused")
 	defer s.logRefusal(nc, why)
+	defer nc.Close()
 	limit := int64(maxRefusals)
 	if _, ok := nc.(connTLSer); ok {
 		limit = maxTLSRefusals
 	}
 	if !s.mayRefuse(limit) {
-		_ = nc.Close()
 		return
 	}
 	defer s.refused()
@@ -258,7 +259,6 @@ func (s *Server) refuseConn(nc net.Conn, why error) {
 		resp.SetBodyString("The number of connections from your ip exceeds MaxConnsPerIP")
 	}
 	s.sendRefusal(nc, resp, why)
-	_ = nc.Close()
 }
 
 // sendRefusal sends a response that ends the connection, which remains to be

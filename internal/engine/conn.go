@@ -287,12 +287,17 @@ func (c *Conn) claimIdle() (closeIt func()) {
 		}
 		// the connection is not closed before its stage is stageProbed
 		return func() {
-			if err := nc.SetReadDeadline(PastDeadline); err != nil {
-				c.change(stageProbing, stageClaimed)
-				_ = nc.Close()
-				return
+			failed := true
+			defer func() {
+				if failed {
+					c.change(stageProbing, stageClaimed)
+					_ = nc.Close()
+				}
+			}()
+			if nc.SetReadDeadline(PastDeadline) == nil {
+				failed = false
+				c.change(stageProbing, stageProbed)
 			}
-			c.change(stageProbing, stageProbed)
 		}
 	case stageProbed:
 		if c.shutdownProbes++; c.shutdownProbes < maxShutdownProbes || !c.claim() {
@@ -300,7 +305,7 @@ func (c *Conn) claimIdle() (closeIt func()) {
 		}
 		// the goroutine that reads from it sees the end and cleans up; the closing alert of
 		// a TLS connection may take until the peer reads
-		return func() { go nc.Close() }
+		return func() { go c.Set.guarded(func() { _ = nc.Close() }) }
 	}
 	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"net"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/servertest"
 )
@@ -34,6 +36,7 @@ func (h *logHost) expectPanic(t *testing.T, panics bool) {
 type faultyConn struct {
 	net.Conn
 	read, closed func()
+	deadline     atomic.Pointer[func()] // called by SetReadDeadline
 }
 
 func (c *faultyConn) Read(p []byte) (int, error) {
@@ -49,6 +52,13 @@ func (c *faultyConn) Close() error {
 		c.closed()
 	}
 	return err
+}
+
+func (c *faultyConn) SetReadDeadline(t time.Time) error {
+	if f := c.deadline.Load(); f != nil {
+		(*f)()
+	}
+	return c.Conn.SetReadDeadline(t)
 }
 
 func (c *faultyConn) CloseWrite() error { return nil }
@@ -138,4 +148,38 @@ func TestFaultsWhileClosingEndTheConnection(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A shutdown goes on if a method of a connection panics.
+func TestPanicsInAShutdownEndTheConnection(t *testing.T) {
+	t.Run("deadline", func(t *testing.T) {
+		h := &logHost{logs: make(chan string, 9)}
+		s := &Set{Host: h}
+		s.Renew()
+		near, far := net.Pipe()
+		defer far.Close()
+		reads := make(chan struct{}, 1)
+		c := &faultyConn{Conn: near, read: func() { reads <- struct{}{} }}
+		served := make(chan error, 1)
+		go func() { served <- s.ServeConn(c) }()
+		servertest.Receive(t, "a wait for a request", reads)
+		fault := faults["panic"]
+		c.deadline.Store(&fault)
+		s.closeIdle(t.Context())
+		_ = servertest.Receive(t, "the end of the connection", served)
+		h.expectPanic(t, true)
+	})
+	t.Run("closing", func(t *testing.T) {
+		h := &logHost{logs: make(chan string, 9)}
+		near, far := net.Pipe()
+		defer far.Close()
+		c := &Conn{Set: &Set{Host: h}, NC: &faultyConn{Conn: near, closed: faults["panic"]}, shutdownProbes: maxShutdownProbes}
+		for _, to := range []stage{stageWaiting, stageProbed} {
+			c.change(c.loadStage(), to)
+		}
+		c.claimIdle()()
+		if line := servertest.Receive(t, "the log", h.logs); !strings.Contains(line, "a mistake") {
+			t.Errorf("the log is %q", line)
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -308,9 +309,20 @@ func (s *Set) closeIdle(ctx context.Context) {
 		}
 		shard.mu.Unlock()
 		for _, closeIt := range claimed {
-			closeIt()
+			s.guarded(closeIt)
 		}
 		closed += len(claimed)
 		claimed = claimed[:0]
 	}
+}
+
+// guarded calls f, which calls methods of a connection that the application may have written. A
+// panic in them is logged.
+func (s *Set) guarded(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", p, debug.Stack())
+		}
+	}()
+	f()
 }
