@@ -109,8 +109,11 @@ type Conn struct {
 	goAwayCode      http2.Code // the code with which the peer has ended the connection, if for a fault
 	readBy          time.Time  // the deadline for answers after that
 	readLimit       time.Time  // the present deadline of reading
+	leadBy          time.Time  // until when the leading call waits, or zero
+	called          bool       // the leading call must check its signal
 	feeding         bool       // the reader, of any kind, passes on the events of received bytes
 	full            bool       // there was more output than fits into the last write
+	unfed           bool       // of the reader: received frames wait since a call had to leave
 
 	out *bufpool.Buffer // of the writer
 
@@ -349,7 +352,7 @@ func (c *Conn) count(err error) {
 }
 
 // awaitOutput waits until there is room for answers to the peer. It returns false if there
-// will be none. The lock is held, but not while it waits.
+// will be none, or if a call leads that must not wait. The lock is held, but not while it waits.
 func (c *Conn) awaitOutput() bool {
 	if c.room == nil {
 		c.room = sync.NewCond(&c.mu)
@@ -357,9 +360,21 @@ func (c *Conn) awaitOutput() bool {
 	feeding := c.feeding
 	c.feeding = false
 	defer func() { c.feeding = feeding }()
+	leads := feeding && c.reader == inlineReader
+	if leads && !c.leadBy.IsZero() && !passed(c.leadBy) {
+		late := time.AfterFunc(time.Until(c.leadBy), func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.room.Broadcast()
+		})
+		defer late.Stop()
+	}
 	for c.conn.Paused() {
 		switch {
 		case c.life == finished || c.writer == writeFailed:
+			return false
+		case leads && (c.called || passed(c.leadBy)):
+			c.unfed = true
 			return false
 		case c.writer != noWriter:
 			c.room.Wait()
@@ -371,6 +386,9 @@ func (c *Conn) awaitOutput() bool {
 	}
 	return true
 }
+
+// passed reports whether a time has come, unless it is zero.
+func passed(by time.Time) bool { return !by.IsZero() && !time.Now().Before(by) }
 
 // fail ends the connection for a fault of the peer, and sends the reason if the peer still
 // reads.
