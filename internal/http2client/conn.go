@@ -450,15 +450,15 @@ func (c *Conn) Close() error {
 	c.advance(closing)
 	w := c.writer
 	c.mu.Unlock()
-	switch w {
-	case noWriter:
-		c.Wake()
-	case writerGoroutine:
-		return c.transport.Guard.LimitWrite(time.Now().Add(drainTime))
-	case writeFailed:
+	if w == writeFailed {
 		c.finish()
+		return nil
 	}
-	return nil
+	err := c.transport.EndWrites(time.Now().Add(drainTime))
+	if w == noWriter {
+		c.Wake()
+	}
+	return err
 }
 
 // finish closes the connection.
@@ -532,13 +532,7 @@ func (c *Conn) write() {
 
 // wait is write for a connection that does not accept bytes yet.
 func (c *Conn) wait() {
-	c.mu.Lock()
-	within := c.cfg.Write
-	if c.life == closing {
-		within = min(within, drainTime)
-	}
-	c.mu.Unlock()
-	if err := c.transport.Flush(within); err != nil {
+	if err := c.transport.Flush(c.cfg.Write); err != nil {
 		c.failWrites(err)
 		return
 	}
