@@ -6,8 +6,10 @@
 package clientconn
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync/atomic"
 	"syscall"
@@ -445,11 +447,23 @@ func newAsyncWriter(conn net.Conn) *asyncWriter {
 	return p
 }
 
+// maxUnsent is how many bytes may wait: more than anyone posts before a flush. A peer can make TLS
+// answer whatever it sends, and take none of the answers.
+const maxUnsent = 1 << 20
+
+var errManyUnsent = errors.New("fasthttp: the peer takes none of the messages of TLS that it causes")
+
 // add appends bytes to the unsent ones.
-func (p *asyncWriter) add(b []byte) {
+func (p *asyncWriter) add(b []byte) error {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.unsent)+len(b) > maxUnsent {
+		// nothing can follow a record that is lost
+		p.err = cmp.Or(p.err, errManyUnsent)
+		return p.err
+	}
 	p.setUnsent(append(p.unsent, b...))
-	p.mu.Unlock()
+	return nil
 }
 
 // setUnsent sets the bytes that are left. The mutex is held.
@@ -521,7 +535,7 @@ func (p *asyncWriter) flush(g *Guard, within time.Duration) error {
 		}
 		p.mu.Lock()
 		p.flushing = false
-		if p.err = err; cap(b) <= maxFlushMemory {
+		if p.err = cmp.Or(p.err, err); cap(b) <= maxFlushMemory {
 			p.flushMemory = b[:0]
 		}
 		p.mu.Unlock()

@@ -327,14 +327,30 @@ func TestAnswersOfTLSAreUnsentText(t *testing.T) {
 	}
 }
 
+// What TLS writes by itself has a limit if the peer takes nothing, and ends the connection then.
+func TestAnswersOfTLSHaveALimit(t *testing.T) {
+	p := newPosting(t, dialTCP, true)
+	record := make([]byte, 15<<10)
+	written := 0
+	for err := error(nil); err == nil; written++ {
+		if written > 2*maxUnsent/len(record) {
+			t.Fatalf("%d records wait", written)
+		}
+		_, err = p.line.recordConn.Write(record)
+	}
+	if waits, err := p.line.Post([]byte("text")); err != errManyUnsent {
+		t.Errorf("text after a lost record: %v, %v", waits, err)
+	}
+}
+
 // A connection whose peer accepts nothing is closed at once, although a goroutine waits for
 // it.
 func TestCloseWhileFlushing(t *testing.T) {
 	for name, w := range wires {
 		t.Run(name, func(t *testing.T) {
 			p := newPosting(t, w.dial, w.secure)
-			if waits, err := p.line.Post(make([]byte, 8<<20)); !waits || err != nil {
-				t.Fatalf("a connection took 8 MiB without a reader: %v, %v", waits, err)
+			if waits, err := p.line.Post(make([]byte, maxUnsent*3/4)); !waits || err != nil {
+				t.Fatalf("a connection took all without a reader: %v, %v", waits, err)
 			}
 			flushed := make(chan error, 1)
 			go func() { flushed <- p.line.Flush(servertest.Never) }()
