@@ -387,7 +387,7 @@ func (c *Conn) awaitOutput() bool {
 	return true
 }
 
-// passed reports whether a time has come, unless it is zero.
+// passed reports whether by is over. Zero never is.
 func passed(by time.Time) bool { return !by.IsZero() && !time.Now().Before(by) }
 
 // fail ends the connection for a fault of the peer, and sends the reason if the peer still

@@ -22,7 +22,7 @@ const (
 	secondResponse = "\x00\x00\x01\x01\x05\x00\x00\x00\x03" + "\x88"
 )
 
-// connectPaused returns a connection that nobody reads, and a server that reads nothing. Few frames
+// connectPaused returns a connection that no goroutine reads, and a server that reads nothing. Few frames
 // that want answers make the connection pause.
 func connectPaused(t *testing.T) (c *Conn, server net.Conn) {
 	t.Helper()
