@@ -134,8 +134,9 @@ func (x *h2Call) open(e http1.Encoding) (asks bool, err error) {
 	}
 	x.eager = x.tells || x.hc.limitsResponses() || x.use == bodyStreamed
 	expects := !whole && !x.tunnel && req.MayContinue()
-	// a method of the application's context is not called with the lock
-	readable := x.call.trace == nil && x.call.done() == nil
+	// Other calls must not wait for a hook. A method of the application's context is not called with
+	// the lock.
+	readable := !x.tells && x.call.done() == nil
 	c.Lock()
 	c.ReadPending()
 	conn := c.HTTP2()

@@ -28,6 +28,9 @@ func h2Echo(t *testing.T, secure bool) (*httptest.Server, *Client) {
 		w.Header().Set("Got-Cookie", r.Header.Get("Cookie"))
 		w.Header().Set("Got-Agent", r.UserAgent())
 		w.Header().Set("Got-Length", fmt.Sprint(r.ContentLength))
+		if r.Header.Get("Hints") != "" {
+			w.WriteHeader(http.StatusEarlyHints)
+		}
 		if n := r.Header.Get("Status"); n != "" {
 			var code int
 			_, _ = fmt.Sscan(n, &code)
@@ -285,4 +288,36 @@ func TestHTTP2ClientSharesConnections(t *testing.T) {
 	if n := c.ConnsCount(); n > 4 || most.Load() > 200 {
 		t.Errorf("%d connections, %d requests at a time", n, most.Load())
 	}
+}
+
+// The hook for informational responses may make other requests, although they share the connection
+// that its call would read.
+func TestHTTP2ClientMakesRequestsInHooks(t *testing.T) {
+	forTLSAndPlain(t, func(t *testing.T, url string, c *Client) {
+		ask := func(hook func(h *ResponseHeader) error) error {
+			var req Request
+			var resp Response
+			req.SetRequestURI(url + "/")
+			if req.OnInform = hook; hook != nil {
+				req.Header.Set("Hints", "1")
+			}
+			err := c.DoTimeout(&req, &resp, servertest.Patience)
+			if err == nil && resp.StatusCode() != StatusOK {
+				err = fmt.Errorf("status %d", resp.StatusCode())
+			}
+			return err
+		}
+		// a call may read the connection if it was used just before
+		for range 20 {
+			hooks := 0
+			servertest.Must(t, ask(nil))
+			servertest.Must(t, ask(func(*ResponseHeader) error {
+				hooks++
+				return ask(nil)
+			}))
+			if hooks != 1 {
+				t.Fatalf("the hook was called %d times", hooks)
+			}
+		}
+	})
 }

@@ -259,6 +259,12 @@ func slowHandler(ctx *fasthttp.RequestCtx) {
 				_, err = w.Write(largeBody[:16<<10])
 			}
 		})
+	case "/pieces":
+		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+			for err := error(nil); err == nil; err = w.Flush() {
+				_, _ = w.Write(largeBody[:1<<10])
+			}
+		})
 	case "/trailers":
 		_ = ctx.Response.Header.AddTrailer("X")
 		ctx.Response.Header.Set("X", "y")
@@ -323,9 +329,11 @@ func testUnreadResponsesOfHTTP2HoldLittle(t *testing.T) {
 		{"unread", "/large", 2 << 20, readNothing},
 		{"unread", "/stream", h2Streams * 128 << 10, readNothing},
 		{"unread", "/endless", h2Streams * 256 << 10, readNothing},
+		{"unread", "/pieces", h2Streams * 256 << 10, readNothing},
 		{"no window", "/large", 2 << 20, openNoWindow},
 		{"no window", "/stream", h2Streams * 128 << 10, openNoWindow},
 		{"no window", "/endless", h2Streams * 256 << 10, openNoWindow},
+		{"no window", "/pieces", h2Streams * 256 << 10, openNoWindow},
 	} {
 		for _, e := range http2Engines(i) {
 			t.Run(e.Name+"/"+c.name+c.path, func(t *testing.T) { checkUnread(t, e, c.path, c.most, c.greet) })

@@ -6,8 +6,10 @@
 package clientconn
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync/atomic"
 	"syscall"
@@ -425,10 +427,11 @@ type asyncWriter struct {
 
 	hasUnsent   atomic.Bool // len(unsent) > 0
 	mu          lockorder.Mutex[lockorder.AsyncWriter]
-	unsent      []byte // setUnsent sets it
-	flushMemory []byte // memory for unsent during a flush
-	flushing    bool   // bytes before those in unsent are being written
-	err         error  // of the connection, once it has failed
+	unsent      []byte    // setUnsent sets it
+	flushMemory []byte    // memory for unsent during a flush
+	flushing    bool      // bytes before those in unsent are being written
+	err         error     // of the connection, once it has failed
+	endBy       time.Time // the deadline of all writes, or zero
 
 	b     []byte // being written by step
 	sent  int
@@ -444,11 +447,23 @@ func newAsyncWriter(conn net.Conn) *asyncWriter {
 	return p
 }
 
+// maxUnsent is how many bytes may wait: more than anyone posts before a flush. A peer can make TLS
+// answer whatever it sends, and take none of the answers.
+const maxUnsent = 1 << 20
+
+var errManyUnsent = errors.New("fasthttp: the peer takes none of the messages of TLS that it causes")
+
 // add appends bytes to the unsent ones.
-func (p *asyncWriter) add(b []byte) {
+func (p *asyncWriter) add(b []byte) error {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.unsent)+len(b) > maxUnsent {
+		// nothing can follow a record that is lost
+		p.err = cmp.Or(p.err, errManyUnsent)
+		return p.err
+	}
 	p.setUnsent(append(p.unsent, b...))
-	p.mu.Unlock()
+	return nil
 }
 
 // setUnsent sets the bytes that are left. The mutex is held.
@@ -502,8 +517,8 @@ func (p *asyncWriter) post(b []byte) (waits bool, err error) {
 	return len(p.unsent) > 0, nil
 }
 
-// flush writes all bytes that were added, and waits for the connection to accept them, at
-// most within for each part.
+// flush writes all bytes that were added, and waits for the connection to accept them: at most within,
+// as long as it accepts none.
 func (p *asyncWriter) flush(g *Guard, within time.Duration) error {
 	for {
 		p.mu.Lock()
@@ -515,15 +530,12 @@ func (p *asyncWriter) flush(g *Guard, within time.Duration) error {
 		p.setUnsent(p.flushMemory)
 		p.flushMemory, p.flushing = nil, true
 		p.mu.Unlock()
-		if err = g.LimitWrite(time.Now().Add(within)); err == nil {
-			_, err = p.conn.Write(b)
-		}
-		if err == nil {
+		if err = p.writeAll(b, g, within); err == nil {
 			err = g.LimitWrite(time.Time{})
 		}
 		p.mu.Lock()
 		p.flushing = false
-		if p.err = err; cap(b) <= maxFlushMemory {
+		if p.err = cmp.Or(p.err, err); cap(b) <= maxFlushMemory {
 			p.flushMemory = b[:0]
 		}
 		p.mu.Unlock()
@@ -531,6 +543,37 @@ func (p *asyncWriter) flush(g *Guard, within time.Duration) error {
 			return err
 		}
 	}
+}
+
+// writeAll writes b for flush.
+func (p *asyncWriter) writeAll(b []byte, g *Guard, within time.Duration) error {
+	for {
+		if err := g.LimitWrite(time.Now().Add(within)); err != nil {
+			return err
+		}
+		// in this order: EndWrites uses the reverse
+		endBy := p.writesEndBy()
+		if !endBy.IsZero() {
+			if err := g.ShortenWrite(endBy); err != nil {
+				return err
+			}
+		}
+		n, err := p.conn.Write(b)
+		if n == 0 || !netio.IsTimeout(err) {
+			return err
+		}
+		// it has accepted something
+		if endBy = p.writesEndBy(); !endBy.IsZero() && !time.Now().Before(endBy) {
+			return err
+		}
+		b = b[n:]
+	}
+}
+
+func (p *asyncWriter) writesEndBy() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.endBy
 }
 
 // maxFlushMemory is the largest memory kept for the next bytes.
@@ -561,9 +604,18 @@ func (c *Conn) Post(b []byte) (waits bool, err error) {
 	return c.async.post(nil)
 }
 
-// Flush writes the bytes that Post has left, and waits until the connection accepts them: at
-// most within for each part.
+// Flush writes the bytes that Post has left, and waits until the connection accepts them: at most
+// within, as long as it accepts none.
 func (c *Conn) Flush(within time.Duration) error { return c.async.flush(&c.Guard, within) }
+
+// EndWrites makes Flush fail at the given time, whatever the connection accepts until then. It may be
+// called while Flush waits.
+func (c *Conn) EndWrites(by time.Time) error {
+	c.async.mu.Lock()
+	c.async.endBy = by
+	c.async.mu.Unlock()
+	return c.Guard.ShortenWrite(by)
+}
 
 // HasUnsent reports whether Post or Flush has bytes to write: TLS answers some messages of
 // the peer by itself.

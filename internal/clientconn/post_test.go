@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/netio"
@@ -171,6 +172,41 @@ func TestFlushDoesNotWaitForever(t *testing.T) {
 	}
 }
 
+// A peer that reads slowly, but always something, is waited for, until all writes must end.
+func TestFlushWaitsForASlowPeer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPosting(t, wires["pipe"].dial, false)
+		var all sync.WaitGroup
+		all.Go(func() {
+			// at most 50 KB a second
+			for buf := make([]byte, 1000); ; time.Sleep(20 * time.Millisecond) {
+				if _, err := p.peer.Read(buf); err != nil {
+					return
+				}
+			}
+		})
+		began := time.Now()
+		flush := func() error {
+			if waits, err := p.line.Post(make([]byte, 64<<10)); !waits || err != nil {
+				t.Fatalf("%v, %v", waits, err)
+			}
+			return p.line.Flush(100 * time.Millisecond)
+		}
+		servertest.Must(t, flush())
+		if took := time.Since(began); took < time.Second || p.line.HasUnsent() {
+			t.Errorf("it took %v, and there is a rest: %v", took, p.line.HasUnsent())
+		}
+		const last = 300 * time.Millisecond
+		began = time.Now()
+		servertest.Must(t, p.line.EndWrites(began.Add(last)))
+		if err := flush(); !netio.IsTimeout(err) || time.Since(began) != last {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		_ = p.peer.Close()
+		all.Wait()
+	})
+}
+
 // Writes to a connection that the peer has closed fail, and with TLS no write is left half
 // done.
 func TestPostToNobodyFails(t *testing.T) {
@@ -291,14 +327,30 @@ func TestAnswersOfTLSAreUnsentText(t *testing.T) {
 	}
 }
 
+// What TLS writes by itself has a limit if the peer takes nothing, and ends the connection then.
+func TestAnswersOfTLSHaveALimit(t *testing.T) {
+	p := newPosting(t, dialTCP, true)
+	record := make([]byte, 15<<10)
+	written := 0
+	for err := error(nil); err == nil; written++ {
+		if written > 2*maxUnsent/len(record) {
+			t.Fatalf("%d records wait", written)
+		}
+		_, err = p.line.recordConn.Write(record)
+	}
+	if waits, err := p.line.Post([]byte("text")); err != errManyUnsent {
+		t.Errorf("text after a lost record: %v, %v", waits, err)
+	}
+}
+
 // A connection whose peer accepts nothing is closed at once, although a goroutine waits for
 // it.
 func TestCloseWhileFlushing(t *testing.T) {
 	for name, w := range wires {
 		t.Run(name, func(t *testing.T) {
 			p := newPosting(t, w.dial, w.secure)
-			if waits, err := p.line.Post(make([]byte, 8<<20)); !waits || err != nil {
-				t.Fatalf("a connection took 8 MiB without a reader: %v, %v", waits, err)
+			if waits, err := p.line.Post(make([]byte, maxUnsent*3/4)); !waits || err != nil {
+				t.Fatalf("a connection took all without a reader: %v, %v", waits, err)
 			}
 			flushed := make(chan error, 1)
 			go func() { flushed <- p.line.Flush(servertest.Never) }()

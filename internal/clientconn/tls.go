@@ -92,7 +92,9 @@ func (g *recordConn) Write(p []byte) (int, error) {
 	if poster == nil {
 		return g.Conn.Write(p)
 	}
-	poster.add(p)
+	if err := poster.add(p); err != nil {
+		return 0, err
+	}
 	return len(p), nil
 }
 

@@ -207,7 +207,8 @@ type Limits struct {
 	// stream at a time gets more window. Default 16 MiB.
 	Bodies int
 	// Output is how many bytes of frames other than DATA may wait to be written before
-	// Feed accepts no more. Default 256 KiB.
+	// Feed accepts no more. When a quarter of it waits, small content is not added to it any
+	// more, but waits in its stream. Default 256 KiB.
 	Output int
 	// Settings is how many settings a frame may have: more end the connection. Default 32.
 	Settings int

@@ -132,7 +132,7 @@ func (c *Conn) Send(s *Stream, p []byte, end bool) {
 	switch {
 	case n == 0 && !end:
 		return
-	case n == 0, n <= smallContent && n <= s.sendWindow && n <= c.sendWindow &&
+	case n == 0, n <= smallContent && n <= s.sendWindow && n <= c.sendWindow && !c.hasBacklog() &&
 		(c.ready.first == nil || s.urgency <= c.ready.first.urgency):
 		o := c.output()
 		o.B = c.appendData(o.B, s, p, end)
@@ -147,6 +147,11 @@ func (c *Conn) Send(s *Stream, p []byte, end bool) {
 	s.unsent, s.endsAfter = p, end
 	c.schedule(s)
 }
+
+// hasBacklog reports whether so much output waits that content must wait too, however small it is and
+// however large the windows are: its sender would not notice that the peer takes nothing. There
+// is still room for answers to the peer's frames.
+func (c *Conn) hasBacklog() bool { return c.out != nil && len(c.out.B)-c.outRead >= c.l.Output/4 }
 
 // Finish ends the content of a stream, after the unwritten content from Send. It does nothing if
 // that has ended, or on a stream that was reset.
@@ -351,17 +356,45 @@ func (c *Conn) discardOutput() {
 	if c.out == nil {
 		return
 	}
-	b, at, least := c.out.B, 0, c.outRead
+	_, end := c.boundaries(c.outRead)
+	c.out.B, c.writeEnd = c.out.B[:end], 0
+}
+
+// boundaries returns the last position in out up to at, and the first one from at on, that is neither
+// within a frame nor within a header block. The beginning of a connection counts as one frame.
+func (c *Conn) boundaries(at int) (before, after int) {
+	b := c.out.B
 	if bytes.HasPrefix(b, []byte(Preface)) {
-		at = len(Preface)
-		least = max(least, at+1)
+		after = len(Preface)
+		at = max(at, after+1)
 	}
-	for block := false; at < least || block; {
-		f := parseFrame(b[at:])
-		at += frameHeadSize + f.size
+	for block := false; after < at || block; {
+		f := parseFrame(b[after:])
+		after += frameHeadSize + f.size
 		block = (f.kind == frameHeaders || f.kind == frameContinuation) && !f.has(flagEndHeaders)
+		if after <= at && !block {
+			before = after
+		}
 	}
-	c.out.B, c.writeEnd = b[:at], 0
+	return before, after
+}
+
+// compactFrom is how many written bytes of the output are kept at least while it has others.
+const compactFrom = 32 << 10
+
+// compact drops the written frames, if they are most of the output: it may never be empty.
+func (c *Conn) compact() {
+	if c.outRead < max(compactFrom, len(c.out.B)/2) {
+		return
+	}
+	n, _ := c.boundaries(c.outRead)
+	if n == 0 {
+		return
+	}
+	c.out.B = c.out.B[:copy(c.out.B, c.out.B[n:])]
+	c.outRead -= n
+	c.writeEnd = max(c.writeEnd-int32(n), 0)
+	c.requestBytes = min(c.requestBytes, len(c.out.B)-c.outRead)
 }
 
 // HasOutput reports whether Output returns anything.
@@ -388,6 +421,7 @@ func (c *Conn) Output(dst []byte, max int) []byte {
 		}
 		dst = append(dst, c.out.B[c.outRead:c.outRead+n]...)
 		if c.outRead += n; c.outRead < len(c.out.B) {
+			c.compact()
 			return dst
 		}
 		c.out.B, c.outRead, c.writeEnd, c.requestBytes = c.out.B[:0], 0, 0, 0

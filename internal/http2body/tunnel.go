@@ -16,7 +16,8 @@ import (
 // TCP: END_STREAM is its FIN, and RST_STREAM with CANCEL its RST.
 //
 // A Write returns once a piece of its bytes was given to the connection, which may still hold
-// it: MaxTunnel bytes at most.
+// it: MaxTunnel bytes at most, beside what small pieces add to the output of the connection, which
+// http2.Limits.Output limits for all streams together.
 type Tunnel struct {
 	side   Side
 	in     *Incoming

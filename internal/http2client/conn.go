@@ -109,8 +109,11 @@ type Conn struct {
 	goAwayCode      http2.Code // the code with which the peer has ended the connection, if for a fault
 	readBy          time.Time  // the deadline for answers after that
 	readLimit       time.Time  // the present deadline of reading
+	leadBy          time.Time  // until when the leading call waits, or zero
+	called          bool       // the leading call must check its signal
 	feeding         bool       // the reader, of any kind, passes on the events of received bytes
 	full            bool       // there was more output than fits into the last write
+	unfed           bool       // of the reader: received frames wait since a call had to leave
 
 	out *bufpool.Buffer // of the writer
 
@@ -349,7 +352,7 @@ func (c *Conn) count(err error) {
 }
 
 // awaitOutput waits until there is room for answers to the peer. It returns false if there
-// will be none. The lock is held, but not while it waits.
+// will be none, or if a call leads that must not wait. The lock is held, but not while it waits.
 func (c *Conn) awaitOutput() bool {
 	if c.room == nil {
 		c.room = sync.NewCond(&c.mu)
@@ -357,9 +360,21 @@ func (c *Conn) awaitOutput() bool {
 	feeding := c.feeding
 	c.feeding = false
 	defer func() { c.feeding = feeding }()
+	leads := feeding && c.reader == inlineReader
+	if leads && !c.leadBy.IsZero() && !passed(c.leadBy) {
+		late := time.AfterFunc(time.Until(c.leadBy), func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.room.Broadcast()
+		})
+		defer late.Stop()
+	}
 	for c.conn.Paused() {
 		switch {
 		case c.life == finished || c.writer == writeFailed:
+			return false
+		case leads && (c.called || passed(c.leadBy)):
+			c.unfed = true
 			return false
 		case c.writer != noWriter:
 			c.room.Wait()
@@ -371,6 +386,9 @@ func (c *Conn) awaitOutput() bool {
 	}
 	return true
 }
+
+// passed reports whether by is over. Zero never is.
+func passed(by time.Time) bool { return !by.IsZero() && !time.Now().Before(by) }
 
 // fail ends the connection for a fault of the peer, and sends the reason if the peer still
 // reads.
@@ -432,15 +450,15 @@ func (c *Conn) Close() error {
 	c.advance(closing)
 	w := c.writer
 	c.mu.Unlock()
-	switch w {
-	case noWriter:
-		c.Wake()
-	case writerGoroutine:
-		return c.transport.Guard.LimitWrite(time.Now().Add(drainTime))
-	case writeFailed:
+	if w == writeFailed {
 		c.finish()
+		return nil
 	}
-	return nil
+	err := c.transport.EndWrites(time.Now().Add(drainTime))
+	if w == noWriter {
+		c.Wake()
+	}
+	return err
 }
 
 // finish closes the connection.
@@ -514,13 +532,7 @@ func (c *Conn) write() {
 
 // wait is write for a connection that does not accept bytes yet.
 func (c *Conn) wait() {
-	c.mu.Lock()
-	within := c.cfg.Write
-	if c.life == closing {
-		within = min(within, drainTime)
-	}
-	c.mu.Unlock()
-	if err := c.transport.Flush(within); err != nil {
+	if err := c.transport.Flush(c.cfg.Write); err != nil {
 		c.failWrites(err)
 		return
 	}

@@ -114,6 +114,7 @@ func (c *Conn) ReadLoopInline(signal <-chan struct{}, until time.Time) (told boo
 		c.mu.Lock()
 		// in this order: Interrupt uses the reverse
 		c.limitRead(clock.Earliest(until, c.readBy))
+		c.leadBy, c.called = until, false
 		c.mu.Unlock()
 		select {
 		case <-signal:
@@ -121,12 +122,14 @@ func (c *Conn) ReadLoopInline(signal <-chan struct{}, until time.Time) (told boo
 		default:
 		}
 		switch err := c.fill(c.transport.Read); {
+		case err == nil && c.unfed && passed(until):
+			return false
 		case err == nil:
 		case !netio.IsTimeout(err):
 			// the call has ended
 			<-signal
 			return true
-		case !until.IsZero() && !time.Now().Before(until):
+		case passed(until):
 			return false
 		}
 	}
@@ -134,9 +137,16 @@ func (c *Conn) ReadLoopInline(signal <-chan struct{}, until time.Time) (told boo
 
 // Interrupt makes ReadLoopInline, which reads, check its signal. The lock is held.
 func (c *Conn) Interrupt() {
-	if c.reader == inlineReader && !c.feeding {
-		c.limitRead(clientconn.PastDeadline)
+	if c.reader != inlineReader {
+		return
 	}
+	if c.called = true; c.feeding {
+		return
+	}
+	if c.room != nil {
+		c.room.Broadcast()
+	}
+	c.limitRead(clientconn.PastDeadline)
 }
 
 // limitRead sets the deadline of reading. The lock is held.
@@ -183,6 +193,7 @@ func (c *Conn) ReadPending() {
 	}
 	c.setReader(inlineReader)
 	c.inlineReads++
+	c.leadBy = clientconn.PastDeadline
 	c.mu.Unlock()
 	for range maxPendingReads {
 		if c.fill(c.transport.ReadReady) != nil {
@@ -193,16 +204,21 @@ func (c *Conn) ReadPending() {
 	c.StopReadInline()
 }
 
-// fill calls read once, and processes the bytes as far as possible. After an error other than a
-// timeout the connection has ended.
+// fill calls read once, unless received frames wait, and processes the bytes as far as possible. After
+// an error other than a timeout the connection has ended.
 func (c *Conn) fill(read func(p []byte) (int, error)) error {
 	in := &c.transport.Recv
-	n, err := read(in.ReadBufferUpTo(largeInput))
+	n, err, waits := 0, error(nil), c.unfed
+	if c.unfed = false; !waits {
+		n, err = read(in.ReadBufferUpTo(largeInput))
+	}
 	switch {
-	case n > 0:
+	case n > 0 || waits:
 		in.Received(n)
 		used, fault := c.feed(in.Peek())
-		if in.Discard(used); fault != nil {
+		in.Discard(used)
+		c.unfed = c.unfed && len(in.Peek()) > 0
+		if fault != nil {
 			c.fail(fault)
 			return fault
 		}
