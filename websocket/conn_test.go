@@ -14,6 +14,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/ws"
 )
 
 // compressions are the variants of compression for which messages are tested.
@@ -148,6 +149,23 @@ func TestConcurrentWriters(t *testing.T) {
 				t.Errorf("%d pings arrived", pings)
 			}
 		})
+	}
+}
+
+// TestUnlimitedMessagesMayHaveAnyNumberOfFragments sends a message in smaller pieces than the
+// standard limits permit.
+func TestUnlimitedMessagesMayHaveAnyNumberOfFragments(t *testing.T) {
+	nc, ns := servertest.TCPPair(t)
+	c := (&Upgrader{ReadLimit: -1}).newConn(ns, agreement{})
+	defer func() { _ = c.CloseNow() }()
+	frames := ws.AppendFrame(nil, ws.Head{Opcode: ws.Binary, Masked: true}, []byte("x"))
+	fragment := ws.AppendFrame(nil, ws.Head{Masked: true}, []byte("x"))
+	frames = append(frames, bytes.Repeat(fragment, ws.DefaultFragments)...)
+	frames = ws.AppendFrame(frames, ws.Head{Masked: true, Fin: true}, []byte("x"))
+	go func() { _, _ = nc.Write(frames) }()
+	_, p, err := c.ReadMessage()
+	if err != nil || len(p) != ws.DefaultFragments+2 {
+		t.Errorf("got %d bytes, %v", len(p), err)
 	}
 }
 
