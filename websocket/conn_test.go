@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -392,6 +393,37 @@ func TestNetConn(t *testing.T) {
 		t.Error("the addresses differ")
 	}
 	servertest.Must(t, ns.SetDeadline(time.Now()))
+}
+
+// TestNetConnHasSeveralReaders reads with several goroutines, as net.Conn permits: no byte is lost.
+func TestNetConnHasSeveralReaders(t *testing.T) {
+	c, s := connPair(t, servertest.TCPPair, &Upgrader{}, &Dialer{})
+	const messages, size = 2000, 100
+	go func() {
+		for range messages {
+			_ = c.WriteMessage(BinaryMessage, make([]byte, size))
+		}
+		_ = c.Close()
+	}()
+	ns := NetConn(s)
+	var got atomic.Int64
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for p := make([]byte, 33); ; {
+				n, err := ns.Read(p)
+				if got.Add(int64(n)); err != nil {
+					if err != io.EOF {
+						t.Errorf("the end is %v", err)
+					}
+					return
+				}
+			}
+		})
+	}
+	if all.Wait(); got.Load() != messages*size {
+		t.Errorf("got %d bytes, want %d", got.Load(), messages*size)
+	}
 }
 
 func TestJoinMessages(t *testing.T) {
