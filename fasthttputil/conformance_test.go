@@ -396,8 +396,8 @@ func TestConnCloseWakesBlockedReads(t *testing.T) {
 	})
 }
 
-// Who has read the end of a connection cannot write to it, whichever side was closed, and also while
-// Close has not returned yet.
+// A goroutine that has read the end of a connection cannot write to it, whichever side was closed,
+// and also while Close has not returned yet.
 func TestConnsEndInBothDirectionsAtOnce(t *testing.T) {
 	for i := range servertest.Times(6000) {
 		pc := fasthttputil.NewPipeConns()

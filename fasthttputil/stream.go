@@ -166,8 +166,8 @@ func (s *stream) endTurn(mine bool) {
 	}
 }
 
-// closeStreams ends both streams of a pair, for their writers and their readers. Nobody can write
-// who has read an end: writing to both ends first.
+// closeStreams ends both streams of a pair: for their writers first, so that no goroutine can
+// write that has read the end.
 func closeStreams(s1, s2 *stream) {
 	s1.seal()
 	s2.seal()

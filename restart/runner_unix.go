@@ -167,8 +167,8 @@ func (l *life) yield(ctx context.Context, pid int, failed error) error {
 	return errors.Join(l.drain(ctx), l.end(ctx, failed))
 }
 
-// passOn sends a signal which has come while the new process started to that process: it may have
-// started before the change that the signal is for.
+// passOn sends the new process a signal that has arrived while it started: it may have started
+// before the change that the signal is for.
 func (l *life) passOn(pid int) {
 	select {
 	case sig := <-l.restarts:
