@@ -396,6 +396,31 @@ func TestConnCloseWakesBlockedReads(t *testing.T) {
 	})
 }
 
+// A goroutine that has read the end of a connection cannot write to it, whichever side was closed,
+// and also while Close has not returned yet.
+func TestConnsEndInBothDirectionsAtOnce(t *testing.T) {
+	for i := range servertest.Times(6000) {
+		pc := fasthttputil.NewPipeConns()
+		c := []net.Conn{pc.Conn1(), pc.Conn2()}[i%2]
+		reads, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = c.SetReadDeadline(time.Now())
+			_, err := c.Read(make([]byte, 1))
+			close(reads)
+			for err != io.EOF {
+				_, err = c.Read(make([]byte, 1))
+			}
+			if n, err := c.Write([]byte("x")); n != 0 || err != fasthttputil.ErrConnectionClosed {
+				t.Errorf("Write = %d, %v, want ErrConnectionClosed", n, err)
+			}
+		}()
+		servertest.Receive(t, "a call of Read", reads)
+		_ = []func() error{pc.Close, pc.Conn1().Close, pc.Conn2().Close}[i/2%3]()
+		servertest.Receive(t, "the end of the reader", ended)
+	}
+}
+
 func TestConnConcurrentMethods(t *testing.T) {
 	forEachPair(t, func(t *testing.T, c1, c2 net.Conn) {
 		go func() { _, _ = io.Copy(c2, c2) }()

@@ -71,8 +71,7 @@ func (pc *PipeConns) SetAddresses(localAddr1, remoteAddr1, localAddr2, remoteAdd
 // Close closes both connections. The error is always nil. It may be called more than
 // once, and from any goroutine.
 func (pc *PipeConns) Close() error {
-	pc.stream1.close()
-	pc.stream2.close()
+	closeStreams(&pc.stream1, &pc.stream2)
 	return nil
 }
 
@@ -91,9 +90,7 @@ func (c *pipeConn) Write(p []byte) (int, error) {
 }
 
 func (c *pipeConn) Close() error {
-	// a peer that has read the end writes no more
-	c.in.close()
-	c.out.close()
+	closeStreams(c.in, c.out)
 	return nil
 }
 

@@ -20,7 +20,8 @@ type stream struct {
 	data    queue
 	unread  int  // bytes in data
 	writing bool // a Write waits for room, and other Writes wait for its end
-	closed  bool
+	sealed  bool // nothing more can be written
+	closed  bool // and readers get the end
 	reader  side
 	writer  side
 }
@@ -149,7 +150,7 @@ func (s *stream) write(p []byte) (n int, err error) {
 // writeError returns the error of a write, with left until the deadline, or nil.
 func (s *stream) writeError(left time.Duration) error {
 	switch {
-	case s.closed:
+	case s.sealed:
 		return ErrConnectionClosed
 	case left <= 0:
 		return ErrTimeout
@@ -165,15 +166,35 @@ func (s *stream) endTurn(mine bool) {
 	}
 }
 
-// close ends the stream for both its writer and its reader.
+// closeStreams ends both streams of a pair: for their writers first, so that no goroutine can
+// write that has read the end.
+func closeStreams(s1, s2 *stream) {
+	s1.seal()
+	s2.seal()
+	s1.close()
+	s2.close()
+}
+
+// seal ends the stream for its writer.
+func (s *stream) seal() {
+	s.mu.Lock()
+	s.sealed = true
+	s.writer.end()
+	s.mu.Unlock()
+}
+
+// close ends the stream for its reader, after seal.
 func (s *stream) close() {
 	s.mu.Lock()
 	s.closed = true
-	for _, d := range []*side{&s.reader, &s.writer} {
-		if d.timer != nil {
-			d.timer.Stop()
-		}
-		d.wake.Broadcast()
-	}
+	s.reader.end()
 	s.mu.Unlock()
+}
+
+// end ends the waits of one side, for good. The lock is held.
+func (d *side) end() {
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	d.wake.Broadcast()
 }

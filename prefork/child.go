@@ -1,6 +1,7 @@
 package prefork
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -43,10 +44,14 @@ func (p *Prefork) serveChild(addr string, serve func(ln net.Listener) error) err
 		return err
 	case <-signals:
 	}
-	if err := p.server.Shutdown(); err != nil {
-		return err
+	err = p.server.Shutdown()
+	// a Serve that begins only now would serve
+	_ = ln.Close()
+	if failed := <-served; failed != nil && !errors.Is(failed, net.ErrClosed) {
+		err = errors.Join(err, failed)
 	}
-	return <-served
+	// that Serve may have accepted connections
+	return errors.Join(err, p.server.Shutdown())
 }
 
 // childListener returns the listener of the child.

@@ -436,6 +436,19 @@ func TestNewProcessOfAnEndedOneEnds(t *testing.T) {
 	}
 }
 
+// TestSignalDuringAStartIsForTheNewProcess asks for another restart while a new process starts, which
+// may have read its configuration already.
+func TestSignalDuringAStartIsForTheNewProcess(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	servertest.Must(t, cmd.Start())
+	l := &life{Runner: &Runner{Server: &fasthttp.Server{}}, restarts: make(chan os.Signal, 1)}
+	l.restarts <- syscall.SIGUSR2
+	servertest.Must(t, l.yield(t.Context(), cmd.Process.Pid, nil))
+	if err := cmd.Wait(); err == nil || !strings.HasPrefix(err.Error(), "signal: user defined signal 2") {
+		t.Errorf("the process ends with %v", err)
+	}
+}
+
 // TestSignalAfterTheHandOverEndsTheOldProcess ends a process while it drains a connection: the new
 // process must serve on.
 func TestSignalAfterTheHandOverEndsTheOldProcess(t *testing.T) {

@@ -28,7 +28,8 @@ type Runner struct {
 	// old process continues.
 	Ready func(ctx context.Context) error
 
-	// Signals start a new process: SIGHUP and SIGUSR2 if there are none.
+	// Signals start a new process: SIGHUP and SIGUSR2 if there are none. One that comes while a
+	// new process starts is passed on to that, once it serves.
 	Signals []os.Signal
 
 	// StartTimeout is how long a new process may take until it serves; 30 seconds if it is 0.

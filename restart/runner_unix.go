@@ -57,11 +57,12 @@ func (r *Runner) RunTLS(ctx context.Context, certFile, keyFile string, lns ...ne
 // life is one call of Run.
 type life struct {
 	*Runner
-	lns     []net.Listener
-	names   []string // of the listeners, for a new process
-	served  chan error
-	serving int // calls of Serve
-	leaving atomic.Bool
+	lns      []net.Listener
+	names    []string // of the listeners, for a new process
+	served   chan error
+	serving  int // calls of Serve
+	restarts chan os.Signal
+	leaving  atomic.Bool
 }
 
 func (r *Runner) run(ctx context.Context, lns []net.Listener, serve func(net.Listener) error) error {
@@ -80,7 +81,7 @@ func (r *Runner) run(ctx context.Context, lns []net.Listener, serve func(net.Lis
 		closeAll(lns)
 		return err
 	}
-	l := &life{Runner: r, lns: lns, names: names, served: make(chan error, len(lns)), serving: len(lns)}
+	l := &life{Runner: r, lns: lns, names: names, served: make(chan error, len(lns)), serving: len(lns), restarts: restarts}
 	l.announceCloses()
 	for _, ln := range lns {
 		go func() { l.served <- serve(ln) }()
@@ -98,7 +99,7 @@ func (r *Runner) run(ctx context.Context, lns []net.Listener, serve func(net.Lis
 	if err != nil {
 		r.logf("restart: %v", err)
 	}
-	return l.supervise(ctx, restarts)
+	return l.supervise(ctx)
 }
 
 // successor is the outcome of starting a new process.
@@ -108,12 +109,12 @@ type successor struct {
 }
 
 // supervise serves until ctx ends, the server fails, or a new process has taken over.
-func (l *life) supervise(ctx context.Context, restarts <-chan os.Signal) error {
+func (l *life) supervise(ctx context.Context) error {
 	watchdog, stop := l.watchdog()
 	defer stop()
 	starting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	signals := restarts           // nil while a new process starts
+	signals := l.restarts         // nil while a new process starts
 	var successors chan successor // nil while none starts
 	leave := func(failed error) error {
 		cancel()
@@ -147,7 +148,7 @@ func (l *life) supervise(ctx context.Context, restarts <-chan os.Signal) error {
 			}
 			l.logf("restart: the new process does not serve, and this one goes on: %v", next.err)
 			l.notify("READY=1\nSTATUS=The last restart has failed")
-			signals, successors = restarts, nil
+			signals, successors = l.restarts, nil
 		}
 	}
 }
@@ -159,9 +160,23 @@ func (l *life) yield(ctx context.Context, pid int, failed error) error {
 	l.notify("READY=1\nMAINPID=" + strconv.Itoa(pid))
 	if ctx.Err() != nil {
 		_ = syscall.Kill(pid, syscall.SIGTERM)
+	} else {
+		l.passOn(pid)
 	}
 	l.leaving.Store(true)
 	return errors.Join(l.drain(ctx), l.end(ctx, failed))
+}
+
+// passOn sends the new process a signal that has arrived while it started: it may have started
+// before the change that the signal is for.
+func (l *life) passOn(pid int) {
+	select {
+	case sig := <-l.restarts:
+		if sig, ok := sig.(syscall.Signal); ok {
+			_ = syscall.Kill(pid, sig)
+		}
+	default:
+	}
 }
 
 // watchdog returns the ticks at which the service manager wants to hear of this process.

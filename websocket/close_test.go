@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/internal/ws"
 )
@@ -166,6 +167,63 @@ func TestPings(t *testing.T) {
 		}
 		_ = c.Close()
 		_ = peer.CloseNow()
+	})
+}
+
+// TestPingsOfImpatientReaders has a method that reads again and again, for a short time each: a peer
+// that has gone is found nevertheless, and the time between the calls is not the fault of the peer.
+func TestPingsOfImpatientReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct{ pause, least, most time.Duration }{
+			{0, 14 * time.Second, 15 * time.Second},
+			{time.Second, 18 * time.Second, 20 * time.Second},
+		} {
+			ours, theirs := bubblePair()
+			c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{PingInterval: 10 * time.Second, PongTimeout: 4 * time.Second}), nil)
+			began := time.Now()
+			var err error
+			for calls := 0; calls < 100 && (err == nil || netio.IsTimeout(err)); calls++ {
+				_ = c.SetReadDeadline(time.Now().Add(time.Second))
+				_, _, err = c.ReadMessage()
+				time.Sleep(tt.pause) // in a bubble
+			}
+			if took := time.Since(began); err != ErrPongTimeout || took < tt.least || took > tt.most+tt.pause {
+				t.Errorf("a pause of %v: the end is %v after %v", tt.pause, err, took)
+			}
+			_ = c.CloseNow()
+			_ = theirs.Close()
+		}
+	})
+}
+
+// TestPingsDoNotWaitForAnswers has peers that do not answer, with more time for that than there is
+// between the Ping frames.
+func TestPingsDoNotWaitForAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			timeout time.Duration
+			pings   int
+			end     error
+		}{
+			{35 * time.Second, 4, ErrPongTimeout},
+			{-1, 9, net.ErrClosed},
+		} {
+			ours, theirs := bubblePair()
+			c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{PingInterval: 10 * time.Second, PongTimeout: tt.timeout}), nil)
+			ended := make(chan error, 1)
+			go func() {
+				_, _, err := c.ReadMessage()
+				ended <- err
+			}()
+			time.Sleep(95 * time.Second) // in a bubble
+			_ = c.CloseNow()
+			if err := <-ended; err != tt.end {
+				t.Errorf("a timeout of %v: the end is %v", tt.timeout, err)
+			}
+			if sent, _ := io.ReadAll(theirs); len(sent) != 2*tt.pings {
+				t.Errorf("a timeout of %v: the pings are %x, want %d", tt.timeout, sent, tt.pings)
+			}
+		}
 	})
 }
 

@@ -73,7 +73,6 @@ type Conn struct {
 	inHandler  atomic.Bool // a handler of the application runs in a method that reads
 	closed     atomic.Bool
 	received   atomic.Uint32
-	waitsSince atomic.Int64 // when the wait for bytes has begun, in Unix nanoseconds, or 0
 	pinger     *pinger
 }
 

@@ -9,11 +9,13 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/ws"
 )
 
 // compressions are the variants of compression for which messages are tested.
@@ -148,6 +150,23 @@ func TestConcurrentWriters(t *testing.T) {
 				t.Errorf("%d pings arrived", pings)
 			}
 		})
+	}
+}
+
+// TestUnlimitedMessagesMayHaveAnyNumberOfFragments sends a message in smaller pieces than the
+// standard limits permit.
+func TestUnlimitedMessagesMayHaveAnyNumberOfFragments(t *testing.T) {
+	nc, ns := servertest.TCPPair(t)
+	c := (&Upgrader{ReadLimit: -1}).newConn(ns, agreement{})
+	defer func() { _ = c.CloseNow() }()
+	frames := ws.AppendFrame(nil, ws.Head{Opcode: ws.Binary, Masked: true}, []byte("x"))
+	fragment := ws.AppendFrame(nil, ws.Head{Masked: true}, []byte("x"))
+	frames = append(frames, bytes.Repeat(fragment, ws.DefaultFragments)...)
+	frames = ws.AppendFrame(frames, ws.Head{Masked: true, Fin: true}, []byte("x"))
+	go func() { _, _ = nc.Write(frames) }()
+	_, p, err := c.ReadMessage()
+	if err != nil || len(p) != ws.DefaultFragments+2 {
+		t.Errorf("got %d bytes, %v", len(p), err)
 	}
 }
 
@@ -374,6 +393,37 @@ func TestNetConn(t *testing.T) {
 		t.Error("the addresses differ")
 	}
 	servertest.Must(t, ns.SetDeadline(time.Now()))
+}
+
+// TestNetConnHasSeveralReaders reads with several goroutines, as net.Conn permits: no byte is lost.
+func TestNetConnHasSeveralReaders(t *testing.T) {
+	c, s := connPair(t, servertest.TCPPair, &Upgrader{}, &Dialer{})
+	const messages, size = 2000, 100
+	go func() {
+		for range messages {
+			_ = c.WriteMessage(BinaryMessage, make([]byte, size))
+		}
+		_ = c.Close()
+	}()
+	ns := NetConn(s)
+	var got atomic.Int64
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for p := make([]byte, 33); ; {
+				n, err := ns.Read(p)
+				if got.Add(int64(n)); err != nil {
+					if err != io.EOF {
+						t.Errorf("the end is %v", err)
+					}
+					return
+				}
+			}
+		})
+	}
+	if all.Wait(); got.Load() != messages*size {
+		t.Errorf("got %d bytes, want %d", got.Load(), messages*size)
+	}
 }
 
 func TestJoinMessages(t *testing.T) {

@@ -346,7 +346,7 @@ func (d *Dialer) shake(nc net.Conn, req *http.Request, key []byte) (*Conn, *http
 		return nil, nil, err
 	}
 	r := bufio.NewReader(io.LimitReader(nc, maxResponseHead))
-	resp, err := http.ReadResponse(r, req)
+	resp, err := finalResponse(r, req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -373,6 +373,17 @@ func (d *Dialer) shake(nc net.Conn, req *http.Request, key []byte) (*Conn, *http
 		ahead.B = append(ahead.B, p...)
 	}
 	return newConn(nc, ws.Client, a, d.options(), ahead), resp, nil
+}
+
+// finalResponse reads a response, after the informational ones that a server may send before it
+// (RFC 9110 section 15.2). The limit of r is one for all of them.
+func finalResponse(r *bufio.Reader, req *http.Request) (*http.Response, error) {
+	for {
+		resp, err := http.ReadResponse(r, req)
+		if err != nil || resp.StatusCode/100 != 1 || resp.StatusCode == http.StatusSwitchingProtocols {
+			return resp, err
+		}
+	}
 }
 
 // options returns the settings of connections.

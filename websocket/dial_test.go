@@ -95,6 +95,9 @@ func TestDialRefusesResponses(t *testing.T) {
 		{"usual", good, true, 101, ""},
 		{"subprotocol", good + "Sec-WebSocket-Protocol: a\r\n", true, 101, ""},
 		{"compression", good + "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover\r\n", true, 101, ""},
+		{"informational", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\nContent-Length: 5\r\n\r\n" + good, true, 101, ""},
+		{"informational before a refusal", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 403 Forbidden\r\nContent-Length: 1\r\n\r\nx", false, 403, "x"},
+		{"informational without end", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 3000) + good, false, 0, ""},
 		{"HTTP/1.0", strings.Replace(good, "HTTP/1.1", "HTTP/1.0", 1) + "\r\n", false, 101, ""},
 		{"refusal", "HTTP/1.1 403 Forbidden\r\nContent-Length: 2000\r\n\r\n" + strings.Repeat("x", 2000), false, 403, strings.Repeat("x", 1024)},
 		{"redirect", "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n", false, 302, ""},
@@ -116,7 +119,7 @@ func TestDialRefusesResponses(t *testing.T) {
 			}
 			accept := ws.AppendAccept(nil, []byte(req.Header.Get("Sec-Websocket-Key")))
 			text := strings.Replace(tt.response, "ACCEPT", string(accept), 1)
-			if !strings.Contains(text, "\r\n\r\n") {
+			if !strings.HasSuffix(text, "x") && !strings.HasSuffix(text, "\r\n\r\n") {
 				text += "\r\n"
 			}
 			_, _ = io.WriteString(c, text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -169,6 +170,42 @@ func TestPingIsAnsweredIfAWriterGivesUp(t *testing.T) {
 		got := make([]byte, 6)
 		if n, err := io.ReadFull(peer, got); err != nil || string(got) != "\x8a\x04ping" {
 			t.Errorf("got %x, %v", got[:n], err)
+		}
+		_ = c.CloseNow()
+		_ = peer.Close()
+	})
+}
+
+// Methods that write return although the peer does not take the answer to its Ping frame.
+func TestWritesDoNotWaitForAnswersToPings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		peer, nc := net.Pipe()
+		c := newConn(nc, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
+		go func() { _, _, _ = c.ReadMessage() }()
+		prepared, err := NewPreparedMessage(TextMessage, []byte("text"))
+		servertest.Must(t, err)
+		for name, write := range map[string]func() error{
+			"WriteMessage":         func() error { return c.WriteMessage(TextMessage, []byte("text")) },
+			"WriteControl":         func() error { return c.WriteControl(PongMessage, []byte("text"), time.Time{}) },
+			"WritePreparedMessage": func() error { return c.WritePreparedMessage(prepared) },
+		} {
+			result := make(chan error, 1)
+			go func() { result <- write() }()
+			synctest.Wait()
+			_, err := peer.Write(ws.AppendFrame(nil, ws.Head{Opcode: ws.Ping, Fin: true, Masked: true}, []byte("ping")))
+			servertest.Must(t, err)
+			synctest.Wait()
+			began := time.Now()
+			got := make([]byte, 6)
+			_, err = io.ReadFull(peer, got)
+			servertest.Must(t, err)
+			servertest.Must(t, <-result)
+			if d := time.Since(began); d != 0 {
+				t.Errorf("%s: it has returned %v after its frame was sent", name, d)
+			}
+			if _, err := io.ReadFull(peer, got); err != nil || string(got) != "\x8a\x04ping" {
+				t.Errorf("%s: the answer is %x, %v", name, got, err)
+			}
 		}
 		_ = c.CloseNow()
 		_ = peer.Close()

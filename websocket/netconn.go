@@ -3,6 +3,7 @@ package websocket
 import (
 	"io"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -16,11 +17,14 @@ func NetConn(c *Conn) net.Conn { return &netConn{Conn: c} }
 // netConn is a net.Conn over messages.
 type netConn struct {
 	*Conn
-	r io.Reader
+	mu sync.Mutex // held by Read; guards the following
+	r  io.Reader
 }
 
 // Read implements net.Conn.
 func (n *netConn) Read(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for len(p) > 0 {
 		if n.r == nil {
 			_, r, err := n.NextReader()

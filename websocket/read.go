@@ -299,18 +299,6 @@ func (c *Conn) arrived(err error) error {
 	return c.failed(c.ended(err))
 }
 
-func (c *Conn) beginWait() {
-	if c.pinger != nil {
-		c.waitsSince.Store(time.Now().UnixNano())
-	}
-}
-
-func (c *Conn) endWait() {
-	if c.pinger != nil {
-		c.waitsSince.Store(0)
-	}
-}
-
 // endRead unlocks read.
 func (c *Conn) endRead() {
 	c.read.unlock()

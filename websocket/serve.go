@@ -50,7 +50,7 @@ type Handler struct {
 	// PingInterval, which varies by a fifth, the peer gets a Ping frame, and if nothing arrives
 	// for PongTimeout after that, the connection is reset. The defaults are the fields of the
 	// Upgrader with these names; if both intervals are 0, there are no Ping frames. Negative means
-	// never. The time does not count while OnMessage blocks.
+	// never: no Ping frame, or no reset. The time does not count while OnMessage blocks.
 	PingInterval time.Duration
 	PongTimeout  time.Duration
 
@@ -101,7 +101,7 @@ func (h *Handler) settingsFor(u *Upgrader) *socketSettings {
 		message:     either(h.MaxMessage, u.ReadLimit, DefaultReadLimit),
 		queue:       either(h.MaxQueue, 0, defaultQueue),
 		ping:        max(either(h.PingInterval, u.PingInterval, 0), 0),
-		pong:        max(either(h.PongTimeout, u.PongTimeout, 0), 0),
+		pong:        max(either(h.PongTimeout, u.PongTimeout, 0), -1),
 		write:       max(either(h.WriteTimeout, u.WriteTimeout, defaultWriteTimeout), 0),
 		closingTime: either(h.CloseTimeout, u.CloseTimeout, DefaultCloseTimeout),
 		threshold:   u.Compression.threshold(),

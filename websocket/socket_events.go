@@ -181,11 +181,12 @@ func (e *socketEvents) Tick(c *fasthttp.EventConn) {
 	case s.state&socketPinged != 0:
 		s.state |= socketLate
 		c.SetTick(pongGrace)
+	case s.control(ws.Ping, nil) != nil:
+	case s.settings.pong < 0:
+		s.tickAfter(s.settings.ping)
 	default:
-		if s.control(ws.Ping, nil) == nil {
-			s.state |= socketPinged
-			c.SetTick(s.settings.pong)
-		}
+		s.state |= socketPinged
+		c.SetTick(s.settings.pong)
 	}
 }
 

@@ -408,6 +408,22 @@ func TestSocketPingsItsPeer(t *testing.T) {
 	})
 }
 
+func TestSocketNeedNotAnswerPings(t *testing.T) {
+	onClose, ended := ends()
+	h := &websocket.Handler{PingInterval: 10 * time.Second, PongTimeout: -1, OnMessage: echoMessage, OnClose: onClose}
+	socketBubble(t, h, func(t *testing.T, p *socketPeer) {
+		for range 5 {
+			p.expect(ws.Ping, "")
+		}
+		p.say(ws.Text, "there")
+		p.expect(ws.Text, "there")
+		p.expect(ws.Ping, "")
+		if len(ended) > 0 {
+			t.Errorf("ended with %v", <-ended)
+		}
+	})
+}
+
 func TestSocketLimitsTheClosingHandshake(t *testing.T) {
 	onClose, ended := ends()
 	h := &websocket.Handler{CloseTimeout: 7 * time.Second, OnClose: onClose, OnMessage: func(s *websocket.Socket, m websocket.Message) {

@@ -52,7 +52,8 @@ type Upgrader struct {
 	// PingInterval is how often the server sends a Ping frame to a peer. Zero means never.
 	PingInterval time.Duration
 	// PongTimeout is how long a peer may take to send anything after a Ping of PingInterval,
-	// before the connection is closed. The default is PingInterval.
+	// before the connection is closed. The time in which no method reads does not count. The
+	// default is PingInterval; if it is negative, the peer need not send anything.
 	PongTimeout time.Duration
 
 	// CloseTimeout limits how long Conn.Close waits for the Close frame of the peer:

@@ -146,7 +146,7 @@ func (c *Conn) answerPing(payload []byte) error {
 	c.mu.Unlock()
 	c.hasPong.Store(true)
 	if c.write.tryLock() {
-		c.endWrite()
+		c.answerPings()
 	}
 	return nil
 }
@@ -156,13 +156,26 @@ func (c *Conn) beginWrite(ctx context.Context, deadline time.Time) error {
 	err := c.write.lock(ctx, deadline)
 	if err != nil && c.hasPong.Load() && c.write.tryLock() {
 		// the lock may have been passed to this goroutine together with the duty to answer
-		go c.endWrite()
+		go c.answerPings()
 	}
 	return err
 }
 
-// endWrite unlocks write, after it has sent a Pong frame that waits.
+// endWrite unlocks write. If a Pong frame waits, another goroutine sends it, and has the lock
+// until then: neither a peer that takes no answers nor one that sends Ping frames without end
+// keeps a method that writes from returning.
 func (c *Conn) endWrite() {
+	if !c.hasPong.Load() {
+		c.write.unlock()
+		if !c.hasPong.Load() || !c.write.tryLock() {
+			return
+		}
+	}
+	go c.answerPings()
+}
+
+// answerPings sends the Pong frames that wait, and unlocks write.
+func (c *Conn) answerPings() {
 	for {
 		if c.hasPong.Swap(false) {
 			var room [ws.MaxControl]byte

@@ -10,8 +10,8 @@ type Limits struct {
 	// have an eighth more plus 1 KiB, since compression enlarges random data; the caller
 	// limits its size after decompression, see Assembler. Default 4 MiB.
 	Message int64
-	// Fragments is the maximum number of frames in a message. Default 131,072: a message
-	// of 4 MiB in frames of 32 bytes.
+	// Fragments is the maximum number of frames in a message. By default it is one for each
+	// 32 bytes of Message, at least 131,072; there is no bound if Message has none.
 	Fragments int64
 	// Empty is the maximum number of these frames without payload. Default 64.
 	Empty int64
@@ -22,15 +22,17 @@ type Limits struct {
 // The defaults of Limits.
 const (
 	DefaultMessage   = 4 << 20
-	DefaultFragments = 1 << 17
+	DefaultFragments = DefaultMessage / leastFragment
 	DefaultEmpty     = 64
+
+	leastFragment = 32 // the size of the frames of which the largest message may consist
 )
 
 // Fill replaces zero fields with their defaults. Init needs a filled Limits, so that one
 // Limits serves all connections.
 func (l *Limits) Fill() {
 	l.Message = bound(l.Message, DefaultMessage)
-	l.Fragments = bound(l.Fragments, DefaultFragments)
+	l.Fragments = bound(l.Fragments, max(DefaultFragments, l.Message/leastFragment))
 	l.Empty = bound(l.Empty, DefaultEmpty)
 	l.compressed = math.MaxInt64
 	if extra := l.Message/8 + 1024; l.Message <= math.MaxInt64-extra {

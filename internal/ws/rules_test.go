@@ -254,6 +254,13 @@ func TestPeersWithoutLimits(t *testing.T) {
 		{"the default for fragments", many(to(Client).frame(beginBin, "x"), goOn, "x", DefaultFragments-1), nil, nil},
 		{"more fragments", many(to(Client).frame(beginBin, "x"), goOn, "x", DefaultFragments), nil, ErrManyFragments},
 	})
+	// a larger message may have more of them
+	fragments := many(to(Client).frame(beginBin, "x"), goOn, "x", DefaultFragments)
+	for _, message := range []int64{-1, DefaultMessage + leastFragment} {
+		d.limits.Message = message
+		checkRules(t, d, []rule{{"fragments of a larger message", fragments, nil, nil}})
+	}
+	checkRules(t, d, []rule{{"one more", many(fragments, goOn, "x", 1), nil, ErrManyFragments}})
 }
 
 func checkRules(t *testing.T, s setup, all []rule) {
