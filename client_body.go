@@ -109,7 +109,7 @@ func (s *clientStream) Discard(within time.Duration) {
 // Interrupt implements bodyio.GuardedStream.
 func (s *clientStream) Interrupt() error {
 	s.x.cc.line.Guard.Cancel(errStreamClosed)
-	return s.x.cc.line.Net().Close()
+	return s.x.cc.line.Net.Close()
 }
 
 // Close ends the stream. The connection is kept if the body was read to its end, or
@@ -182,7 +182,7 @@ func (s *clientStream) Write(p []byte) (int, error) {
 	if !s.switched {
 		return 0, errNotSwitched
 	}
-	return s.x.cc.line.Net().Write(p)
+	return s.x.cc.line.Net.Write(p)
 }
 
 // CloseWrite ends the direction to the server, if the connection no longer speaks HTTP.
@@ -193,7 +193,7 @@ func (s *clientStream) CloseWrite() error {
 	if !s.switched {
 		return errNotSwitched
 	}
-	if half, ok := s.x.cc.line.Net().(interface{ CloseWrite() error }); ok {
+	if half, ok := s.x.cc.line.Net.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return errors.ErrUnsupported

@@ -97,7 +97,7 @@ func (p *http2Client) roundTrip(hc *HostClient, req *Request, resp *Response, si
 		x = &h2Call{signal: make(chan struct{}, 1)}
 	}
 	x.p = p
-	return x.run(x, p.cc.line.Net(), hc, req, resp, since)
+	return x.run(x, p.cc.line.Net, hc, req, resp, since)
 }
 
 // exchange implements callStream.
@@ -352,7 +352,7 @@ func (x *h2Call) startStream() bool {
 		deadline = clock.Earliest(deadline, time.Now().Add(timeout))
 	}
 	if s.tunnel != nil {
-		resp.body.SetStream(&h2ClientTunnel{s, x.p.cc.line.Net()}, -2)
+		resp.body.SetStream(&h2ClientTunnel{s, x.p.cc.line.Net}, -2)
 	} else {
 		resp.body.SetStream(s, resp.Header.head.Length)
 	}
@@ -534,7 +534,8 @@ func (x *h2Call) putData(ev *http2.Event) {
 	case err != nil:
 		x.fail(err)
 	case over || ev.End:
-		x.end()
+		x.complete()
+		x.wake()
 	}
 }
 
@@ -548,14 +549,9 @@ func (x *h2Call) putTrailers(m *http2.Message) {
 			x.fail(err)
 			return
 		}
-		x.end()
+		x.complete()
+		x.wake()
 	}
-}
-
-// end ends the response.
-func (x *h2Call) end() {
-	x.complete()
-	x.wake()
 }
 
 // ContentSent implements http2client.Exchange.

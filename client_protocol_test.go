@@ -46,7 +46,7 @@ func (p *sharedProtocol) reserve() bool {
 	return false
 }
 
-func (p *sharedProtocol) Close() error { return p.cc.line.Net().Close() }
+func (p *sharedProtocol) Close() error { return p.cc.line.Net.Close() }
 
 // If a protocol accepts several requests at once, one connection carries all of them, and
 // counts once.

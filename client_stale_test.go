@@ -141,11 +141,11 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 				if !ok || !g.Found {
 					t.Fatal("the connection was not kept")
 				}
-				if !g.Conn.line.Probeable() {
+				if !g.Conn.line.Probe.CanCheck() {
 					t.Skip("connections cannot be looked at on this system")
 				}
 				close(spoil)
-				servertest.Eventually(t, "something on the connection", func() bool { return g.Conn.line.Check() != clientconn.Quiet })
+				servertest.Eventually(t, "something on the connection", func() bool { return g.Conn.line.Probe.Check() != clientconn.Quiet })
 				hc.ReleaseConn(g.Conn)
 				prepare(hc, req)
 				servertest.Must(t, hc.Do(req, resp))
@@ -177,10 +177,10 @@ func TestAcquireConnLooksAtConnections(t *testing.T) {
 	hc := hostFor(p)
 	servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t)))
 	g, _ := hc.pool.TryGet(connpool.Any)
-	if !g.Found || !g.Conn.line.Probeable() {
+	if !g.Found || !g.Conn.line.Probe.CanCheck() {
 		t.Skip("connections cannot be looked at on this system")
 	}
-	servertest.Eventually(t, "the end", func() bool { return g.Conn.line.Check() != clientconn.Quiet })
+	servertest.Eventually(t, "the end", func() bool { return g.Conn.line.Probe.Check() != clientconn.Quiet })
 	hc.ReleaseConn(g.Conn)
 	cc, err := hc.AcquireConn(0, false)
 	servertest.Must(t, err)

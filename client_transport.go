@@ -28,7 +28,7 @@ func (x *clientExchange) isUntouched(err error) bool {
 	if !cc.hasResponded || x.call.bodyConsumed || x.call.outcome != attemptLost {
 		return false
 	}
-	return cc.line.Sent == 0 || err == io.EOF && !cc.line.Probeable()
+	return cc.line.Sent == 0 || err == io.EOF && !cc.line.Probe.CanCheck()
 }
 
 // clientExchange is one request with its response on one connection.
@@ -84,7 +84,7 @@ func (p http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, sin
 		}
 	}()
 	if call.trace != nil {
-		traceGotConn(call, cc.line.Net(), since)
+		traceGotConn(call, cc.line.Net, since)
 	}
 	if err = x.exchange(); err != nil {
 		err = x.failed(err)
@@ -145,7 +145,7 @@ func (x *clientExchange) exchange() error {
 			return canceled
 		}
 	}
-	x.resp.ParseNetConn(x.cc.line.Net())
+	x.resp.ParseNetConn(x.cc.line.Net)
 	if x.streams() {
 		return x.startStream()
 	}
@@ -391,7 +391,7 @@ func (x *clientExchange) blocks(size int) bool {
 // oneWrite is how much goes out at once. Connections other than sockets have less
 // room.
 func (x *clientExchange) oneWrite() int {
-	if !x.cc.line.Probeable() {
+	if !x.cc.line.Probe.CanCheck() {
 		return copyLimit
 	}
 	return sender.OneWrite

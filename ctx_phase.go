@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
@@ -191,9 +192,10 @@ func (ctx *RequestCtx) reset() {
 		ctx.Request.closeSource()
 		ctx.Request.source = nil
 	}
-	ctx.Request.Header.Reset()
+	ctx.Request.Header.head.Reset(header.NoDefaultDate)
 	ctx.Request.resetExceptHeader()
-	ctx.Response.Header.Reset()
+	ctx.Response.Header.head.Reset(header.NoDefaultDate)
+	ctx.Response.Header.head.Status = 0
 	ctx.Response.resetExceptHeader()
 	ctx.receivedAt, ctx.initTime = clock.Moment{}, time.Time{}
 	// pointers are only written if they must be: each write may need a write barrier

@@ -148,7 +148,7 @@ func (x *exchange) admit(framing http1.Framing, expects expectation, waited time
 // examine is admit for a request that is not plain.
 func (x *exchange) examine(framing http1.Framing, expects expectation, waited time.Duration, isTunnel bool) plan {
 	s, h := x.s, &x.ctx.Request.Header
-	if x.tracesHead(framing) {
+	if x.s.Trace != nil && x.tracesHead(framing) {
 		x.traceHead()
 	}
 	if s.GetOnly && !h.IsGet() && !h.IsHead() && !h.head.IsExtended() {
@@ -235,7 +235,10 @@ func (x *exchange) bodyLimit() int {
 
 // writeTimeout returns how long writing the response may take, or 0 for no limit.
 func (x *exchange) writeTimeout() time.Duration {
-	return positive(x.terms.writeTimeout, x.s.WriteTimeout)
+	if x.terms.writeTimeout > 0 {
+		return x.terms.writeTimeout
+	}
+	return x.s.WriteTimeout
 }
 
 // servesLast reports whether, by its settings, the server ends a connection after the request with

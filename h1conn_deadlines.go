@@ -159,8 +159,11 @@ func (x *h1Exchange) requestTimeout(timeout time.Duration) time.Time {
 	return afterTimeout(timeout)
 }
 
-// endHead ends the time of a head that has arrived.
+// endHead ends the time of a head that has arrived, if the deadline is for a head.
 func (x *h1Exchange) endHead() {
+	if !x.h.timing.ofHead() {
+		return
+	}
 	// even if the head arrived at the last moment, the rest of the request has its own time
 	x.h.timing = x.h.timing.headRead(passed(x.h.requestUntil))
 	x.h.setReadUntil(x.h.requestUntil)

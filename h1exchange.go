@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/files"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/netio"
@@ -126,11 +127,12 @@ func (x *h1Exchange) begin() {
 // headReceived continues after the head of a request, as admit has decided.
 func (x *h1Exchange) headReceived() (engine.Action, bool) {
 	h, framing := x.h, x.h.head.Framing
-	if h.timing.ofHead() {
+	if h.timing != timesWait {
+		// the head has not arrived at once
 		x.endHead()
 	}
 	h.minor = uint8(h.head.Minor)
-	if x.ctx.Request.Header.ConnectionClose() {
+	if x.ctx.Request.Header.head.Is(header.Closing) {
 		h.phases.SetLife(http1.LifeLast)
 	}
 	expects := expectsNothing
@@ -259,7 +261,7 @@ func (x *h1Exchange) flushNow() error {
 func (x *h1Exchange) wantsClose() bool {
 	ctx := x.ctx
 	return !x.h.phases.KeepAlive() || x.c.Stopping() || x.s.servesLast(x.c.Requests) ||
-		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
+		ctx.Request.Header.head.Is(header.Closing) || ctx.Response.Header.head.Is(header.Closing)
 }
 
 // parseRest serves a request with a large form, whose beginning is in memory. done reports

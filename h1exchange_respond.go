@@ -220,7 +220,7 @@ func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 			resp.SkipBody = true
 		}
 	}
-	if ctx.hijack == nil && (connected || resp.StatusCode() < StatusOK) {
+	if ctx.hijack == nil && (connected || resp.Header.head.StatusCode() < StatusOK) {
 		// after a status below 200 the peer still waits for a final response, and would
 		// mistake the next response for it
 		x.h.phases.End()
@@ -548,7 +548,7 @@ func (x *h1Exchange) prepareHijack(closing bool) bool {
 		return false
 	}
 	stops := x.c.Stopping() && x.s.CloseOnShutdown
-	asked := stops || !x.h.phases.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
+	asked := stops || !x.h.phases.KeepAlive() || ctx.Request.Header.head.Is(header.Closing) || ctx.Response.Header.head.Is(header.Closing)
 	ctx.hijackDropped = asked
 	if stops && ctx.Response.StatusCode() == StatusSwitchingProtocols {
 		// no other protocol follows

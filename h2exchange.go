@@ -89,6 +89,52 @@ func h2RequestError(e *http2.Error) error {
 	return nil
 }
 
+// exchange returns an exchange for a stream that has begun. h.mu is held.
+func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
+	x := h.free
+	if x == nil {
+		x = s.exchanges.Get().(*h2Exchange)
+	} else {
+		h.freeCount--
+	}
+	h.free, x.next = x.next, nil
+	x.h, x.stream = h, stream
+	x.s, x.c, x.t = h.s, h.c, x
+	if x.ctx == nil {
+		x.ctx = h.s.acquireCtx(h.c)
+	} else {
+		x.ctx.serveOn(h.c)
+		x.ctx.used = true
+	}
+	x.ctx.Request.isTLS = h.c.IsTLS
+	stream.User = x
+	return x
+}
+
+// h2MaxFreeExchanges is how many exchanges a connection keeps for itself: sharing each of them
+// with other connections would add much to the cost of a request.
+const h2MaxFreeExchanges = 32
+
+// release takes an exchange back. h.mu is held.
+func (s *h2Server) release(h *h2Conn, x *h2Exchange) {
+	ctx := x.ctx
+	*x = h2Exchange{}
+	x.ctx, x.next = ctx, h.free
+	h.free = x
+	if h.freeCount++; h.freeCount >= h2MaxFreeExchanges || h.first == nil {
+		s.releaseFree(h)
+	}
+}
+
+// releaseFree makes the exchanges that a connection keeps available to other connections. h.mu
+// is held.
+func (s *h2Server) releaseFree(h *h2Conn) {
+	if h.free != nil {
+		s.exchanges.Put(h.free)
+		h.free, h.freeCount = nil, 0
+	}
+}
+
 // fill gives the request the head in m. mu is held, which only the lists of m need.
 func (x *h2Exchange) fill(m *http2.Message) {
 	head := &m.Head

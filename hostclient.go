@@ -427,7 +427,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if cc.hasResponded {
 		cc.history.lastUse = clock.At(since).Sub(cc.history.created)
 	}
-	traceGotConn(&call, cc.line.Net(), since)
+	traceGotConn(&call, cc.line.Net, since)
 	if err = cc.line.Guard.Limit(time.Time{}, time.Time{}); err != nil {
 		return nil, err
 	}

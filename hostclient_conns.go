@@ -431,7 +431,7 @@ func adoptConn(conn net.Conn, addr string, size int) *clientConn {
 
 // Conn returns the connection that HTTP is spoken through: a *tls.Conn if the client
 // speaks TLS.
-func (cc *clientConn) Conn() net.Conn { return cc.line.Net() }
+func (cc *clientConn) Conn() net.Conn { return cc.line.Net }
 
 // CreatedTime returns when the connection was established.
 func (cc *clientConn) CreatedTime() time.Time { return cc.history.created }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bodyio"
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/content"
@@ -382,25 +381,4 @@ func (h *ResponseHeader) weakenTag() {
 	}
 	var text [128]byte
 	h.head.StoreAt(i, append(append(text[:0], "W/"...), h.head.List.Value(i)...))
-}
-
-// poison overwrites all memory that slices of the request can point to, in a program with
-// the tag fasthttp_poison: there a slice that is used too late is found. Memory of the
-// application, such as the slice of SetBodyRaw, is left.
-func (req *Request) poison() {
-	if !bufpool.Poisons {
-		return
-	}
-	req.Header.head.Poison()
-	req.body.Poison()
-	req.uri.poison()
-	req.args.poison()
-}
-
-// poison is Request.poison for a response.
-func (resp *Response) poison() {
-	if bufpool.Poisons {
-		resp.Header.head.Poison()
-		resp.body.Poison()
-	}
 }

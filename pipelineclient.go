@@ -519,7 +519,7 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 		if n, err = r.feedHead(&resp.Header, b); err != nil || !r.inBody {
 			return n, false, err
 		}
-		resp.ParseNetConn(r.conn.line.Net())
+		resp.ParseNetConn(r.conn.line.Net)
 		if call.Exchange.Head {
 			resp.skipHead()
 			resp.Header.head.SetState(header.Closing, r.closes)

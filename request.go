@@ -135,6 +135,19 @@ func (req *Request) resetParsed() {
 	}
 }
 
+// poison overwrites all memory that slices of the request can point to, in a program with
+// the tag fasthttp_poison: there a slice that is used too late is found. Memory of the
+// application, such as the slice of SetBodyRaw, is left.
+func (req *Request) poison() {
+	if !bufpool.Poisons {
+		return
+	}
+	req.Header.head.Poison()
+	req.body.Poison()
+	req.uri.poison()
+	req.args.poison()
+}
+
 // setSource makes content in transit the body stream.
 func (req *Request) setSource(source content.Source, size int) {
 	req.source = source
@@ -516,7 +529,7 @@ func (req *Request) prepareHost() error {
 			return err
 		}
 	}
-	host := req.uri.Host()
+	host := req.uri.text.Bytes(uri.Host)
 	if !req.uri.text.HasPlainHost() {
 		var err error
 		if host, err = hostField(host); err != nil {

@@ -25,7 +25,7 @@ func (req *Request) parseURI() error {
 	}
 	req.uriParsed = true
 	h := &req.Header
-	if target := h.head.Target(); h.IsConnect() && http1.IsAuthority(target) {
+	if target := h.head.Target(); h.head.IsConnect() && http1.IsAuthority(target) {
 		// the target is the authority, and nothing else (RFC 9112 section 3.2.3)
 		return req.uri.parse(target, strSlash, req.isTLS)
 	}
@@ -78,7 +78,7 @@ func (req *Request) prepareTarget() {
 // received with a path keeps the path.
 func (req *Request) sendsAuthority() bool {
 	h := &req.Header
-	return h.IsConnect() && (h.head.ReceivedStart() == nil || h.head.Target()[0] != '/') && !h.head.IsExtended()
+	return h.head.IsConnect() && (h.head.ReceivedStart() == nil || h.head.Target()[0] != '/') && !h.head.IsExtended()
 }
 
 // keepsTarget reports whether the target is not a path, and the URI was parsed from it
@@ -88,7 +88,7 @@ func (req *Request) keepsTarget() bool {
 	if h.head.HasDefaultLine() {
 		return false
 	}
-	noPath := h.IsConnect() && http1.IsAuthority(h.head.Target()) || h.IsOptions() && string(h.head.Target()) == "*"
+	noPath := h.head.IsConnect() && http1.IsAuthority(h.head.Target()) || h.IsOptions() && string(h.head.Target()) == "*"
 	return noPath && bytes.Equal(req.uri.PathOriginal(), h.head.Target())
 }
 

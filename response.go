@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/files"
@@ -81,12 +82,20 @@ func (resp *Response) Reset() {
 }
 
 func (resp *Response) resetExceptHeader() {
-	resp.ResetBody()
+	resp.body.Reset(content.ResponsePool, resp.KeepBodyBuffer)
 	resp.SkipBody, resp.skipsHead = false, false
 	resp.StreamBody, resp.buffersReceived = false, false
 	resp.ImmediateHeaderFlush, resp.PieceTimeout = false, 0
 	if resp.remoteAddr != nil || resp.localAddr != nil {
 		resp.remoteAddr, resp.localAddr = nil, nil
+	}
+}
+
+// poison is Request.poison for a response.
+func (resp *Response) poison() {
+	if bufpool.Poisons {
+		resp.Header.head.Poison()
+		resp.body.Poison()
 	}
 }
 
@@ -246,7 +255,7 @@ func (resp *Response) framing() http1.Framing {
 // with all of its content, which is not a stream, and without trailers.
 func (resp *Response) isUsual() bool {
 	h := &resp.Header
-	return resp.body.Stream == nil && !resp.SkipBody && h.StatusCode() == StatusOK &&
+	return resp.body.Stream == nil && !resp.SkipBody && h.head.StatusCode() == StatusOK &&
 		len(h.head.Trailers.Entries) == 0 && h.head.State&(header.Closing|header.OldProtocol|header.PeerVersion) == 0
 }
 

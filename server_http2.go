@@ -61,52 +61,6 @@ func h2Preface(headTimeout time.Duration) int {
 	return int(min(positive(headTimeout, http2.DefaultGreeting*time.Millisecond).Milliseconds()+1, http2.DefaultGreeting))
 }
 
-// exchange returns an exchange for a stream that has begun. h.mu is held.
-func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
-	x := h.free
-	if x == nil {
-		x = s.exchanges.Get().(*h2Exchange)
-	} else {
-		h.freeCount--
-	}
-	h.free, x.next = x.next, nil
-	x.h, x.stream = h, stream
-	x.s, x.c, x.t = h.s, h.c, x
-	if x.ctx == nil {
-		x.ctx = h.s.acquireCtx(h.c)
-	} else {
-		x.ctx.serveOn(h.c)
-		x.ctx.used = true
-	}
-	x.ctx.Request.isTLS = h.c.IsTLS
-	stream.User = x
-	return x
-}
-
-// h2MaxFreeExchanges is how many exchanges a connection keeps for itself: sharing each of them
-// with other connections would add much to the cost of a request.
-const h2MaxFreeExchanges = 32
-
-// release takes an exchange back. h.mu is held.
-func (s *h2Server) release(h *h2Conn, x *h2Exchange) {
-	ctx := x.ctx
-	*x = h2Exchange{}
-	x.ctx, x.next = ctx, h.free
-	h.free = x
-	if h.freeCount++; h.freeCount >= h2MaxFreeExchanges || h.first == nil {
-		s.releaseFree(h)
-	}
-}
-
-// releaseFree makes the exchanges that a connection keeps available to other connections. h.mu
-// is held.
-func (s *h2Server) releaseFree(h *h2Conn) {
-	if h.free != nil {
-		s.exchanges.Put(h.free)
-		h.free, h.freeCount = nil, 0
-	}
-}
-
 // count reports an error to the application.
 func (s *h2Server) count(err error) {
 	if s.countError != nil && err != nil {

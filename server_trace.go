@@ -198,10 +198,10 @@ func (s *Server) traceSent(ctx *RequestCtx, sent TracedResponse) {
 }
 
 // tracesHead reports whether traceHead is called for a request whose head was received: there is a
-// hook, or another one needs the time.
+// hook, or another one needs the time. The server has a Trace.
 func (x *exchange) tracesHead(framing http1.Framing) bool {
 	t := x.s.Trace
-	return t != nil && (x.s.set.timed || t.HeadReceived != nil || t.BodyReceived != nil && framing.Kind != http1.NoBody)
+	return x.s.set.timed || t.HeadReceived != nil || t.BodyReceived != nil && framing.Kind != http1.NoBody
 }
 
 // traceHead is called when the head of a request was received. It gives the context the number

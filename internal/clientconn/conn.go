@@ -30,11 +30,12 @@ import (
 type Conn struct {
 	// Recv holds the bytes that were received and not consumed. Only the reader uses it.
 	Recv         recvbuf.Buffer
-	conn         net.Conn     // the connection for the application protocol: plain, or with TLS
+	Net          net.Conn     // the connection for the application protocol, a *tls.Conn if it uses TLS
 	recordConn   *recordConn  // below TLS, nil if there is none
 	async        *asyncWriter // for Post, nil before StartPosting
 	roundTripper *roundTripper
-	probe        Probe
+	// Probe checks the socket. With TLS, the bytes that it finds may be messages of TLS itself.
+	Probe Probe
 	// Duplex means that another goroutine writes while the reader reads. Only the reader
 	// uses it.
 	Duplex bool
@@ -56,10 +57,10 @@ type bufferPair struct {
 
 // Attach makes conn the connection, with a receive buffer of size bytes.
 func (c *Conn) Attach(conn net.Conn, size int) {
-	c.conn = conn
+	c.Net = conn
 	c.Recv.Size = uint32(size)
 	c.Guard.Attach(conn)
-	c.probe.Attach(lowest(conn))
+	c.Probe.Attach(lowest(conn))
 	c.roundTripper = newRoundTripper(conn)
 }
 
@@ -88,7 +89,7 @@ func (c *Conn) Handshake(ctx context.Context, config *tls.Config, by time.Time, 
 	if err := c.Guard.Limit(by, by); err != nil {
 		return tls.ConnectionState{}, err
 	}
-	gate := &recordConn{Conn: c.conn, probe: &c.probe}
+	gate := &recordConn{Conn: c.Net, probe: &c.Probe}
 	secure := tls.Client(gate, config)
 	if ctx == nil {
 		ctx = context.Background()
@@ -105,18 +106,15 @@ func (c *Conn) Handshake(ctx context.Context, config *tls.Config, by time.Time, 
 		return state, canceled
 	}
 	if err == nil {
-		c.conn, c.recordConn, c.roundTripper = secure, gate, nil
+		c.Net, c.recordConn, c.roundTripper = secure, gate, nil
 	}
 	return state, err
 }
 
-// Net returns the connection for the application protocol, a *tls.Conn if it uses TLS.
-func (c *Conn) Net() net.Conn { return c.conn }
-
 // Close closes the connection.
 func (c *Conn) Close() error {
 	c.Recv.Release()
-	return c.conn.Close()
+	return c.Net.Close()
 }
 
 // Peek returns the bytes in Recv, and Discard removes n of them.
@@ -143,7 +141,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	for {
-		n, err := netio.Some(c.conn, p)
+		n, err := netio.Some(c.Net, p)
 		if n > 0 {
 			return n, nil
 		}
@@ -157,7 +155,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 
 // Write implements io.Writer. It counts the bytes written, and keeps the error.
 func (c *Conn) Write(p []byte) (int, error) {
-	n, err := c.conn.Write(p)
+	n, err := c.Net.Write(p)
 	c.wrote(int64(n), err)
 	return n, err
 }
@@ -170,7 +168,7 @@ func (c *Conn) WriteBoth(a, b []byte) error {
 	p := c.pair
 	p.buffers = [2][]byte{a, b}
 	p.both = p.buffers[:]
-	n, err := p.both.WriteTo(c.conn)
+	n, err := p.both.WriteTo(c.Net)
 	p.buffers = [2][]byte{}
 	c.wrote(n, err)
 	return err
@@ -196,11 +194,11 @@ func (c *Conn) RoundTrip(out *bufpool.Buffer) RoundTripResult {
 	asked := &a.result
 	c.Sent += uint64(asked.Sent)
 	if asked.SendErr != nil {
-		asked.SendErr = netio.Op(c.conn, "write", asked.SendErr)
+		asked.SendErr = netio.Op(c.Net, "write", asked.SendErr)
 		c.WriteErr = asked.SendErr
 	}
 	if asked.RecvErr != nil {
-		asked.RecvErr = netio.Op(c.conn, "read", asked.RecvErr)
+		asked.RecvErr = netio.Op(c.Net, "read", asked.RecvErr)
 		c.readErr = asked.RecvErr
 	}
 	return *asked
@@ -220,18 +218,8 @@ func (c *Conn) Failed() bool {
 		(c.WriteErr != nil && !netio.IsTimeout(c.WriteErr) || c.readErr != nil && !netio.IsTimeout(c.readErr))
 }
 
-// Probeable reports whether Check can check the socket.
-func (c *Conn) Probeable() bool { return c.probe.CanCheck() }
-
-// Check checks the socket. With TLS, the bytes that it finds may be messages of TLS itself.
-func (c *Conn) Check() State { return c.probe.Check() }
-
 // IsTLS reports whether the connection speaks TLS.
 func (c *Conn) IsTLS() bool { return c.recordConn != nil }
-
-// HasEnded reports whether the peer has stopped sending, as far as the system can tell.
-// There may still be bytes to read.
-func (c *Conn) HasEnded() bool { return c.probe.HasEnded() }
 
 // MayBeReadable reports whether there may be something for ReadReady: bytes, or the end of the
 // connection. With TLS, received bytes may be unread.
@@ -239,7 +227,7 @@ func (c *Conn) MayBeReadable() bool {
 	if c.recordConn != nil {
 		return true
 	}
-	state := c.probe.Check()
+	state := c.Probe.Check()
 	return state == Readable || state == Ended
 }
 
@@ -252,7 +240,7 @@ func (c *Conn) ReadReady(p []byte) (int, error) {
 		}
 		return c.Read(p)
 	}
-	n, err := c.recordConn.readReady(c.conn, p)
+	n, err := c.recordConn.readReady(c.Net, p)
 	if n == 0 && err != nil && err != error(errWouldWait) {
 		c.readErr = err
 	}
@@ -264,9 +252,9 @@ func (c *Conn) ReadReady(p []byte) (int, error) {
 // checked.
 func (c *Conn) IsQuiet() bool {
 	if c.recordConn != nil {
-		return c.recordConn.isQuiet(c.conn)
+		return c.recordConn.isQuiet(c.Net)
 	}
-	state := c.probe.Check()
+	state := c.Probe.Check()
 	return state == Quiet || state == Unknown
 }
 
@@ -316,8 +304,8 @@ func (p *Probe) Attach(c net.Conn) {
 // CanCheck reports whether the connection can be checked.
 func (p *Probe) CanCheck() bool { return p.raw != nil }
 
-// HasEnded reports whether the peer has stopped sending, or the connection has failed. If
-// there are bytes to read, only Linux can tell.
+// HasEnded reports whether the peer has stopped sending, as far as the system can tell, or the
+// connection has failed. There may still be bytes to read: only Linux can tell then.
 func (p *Probe) HasEnded() bool {
 	if p.raw == nil {
 		return false
@@ -583,7 +571,7 @@ const maxFlushMemory = 64 << 10
 // the only user of the connection.
 func (c *Conn) StartPosting() {
 	if c.recordConn == nil {
-		c.async = newAsyncWriter(c.conn)
+		c.async = newAsyncWriter(c.Net)
 		return
 	}
 	c.async = newAsyncWriter(c.recordConn.Conn)
@@ -597,7 +585,7 @@ func (c *Conn) Post(b []byte) (waits bool, err error) {
 		return c.async.post(b)
 	}
 	if len(b) > 0 {
-		if _, err := c.conn.Write(b); err != nil {
+		if _, err := c.Net.Write(b); err != nil {
 			return false, err
 		}
 	}

@@ -360,7 +360,7 @@ func TestCloseWhileFlushing(t *testing.T) {
 				defer poster.mu.Unlock()
 				return poster.flushing
 			})
-			servertest.Soon(t, "Close", func() { _ = p.line.Net().Close() })
+			servertest.Soon(t, "Close", func() { _ = p.line.Net.Close() })
 			if err := servertest.Receive(t, "the end of the flush", flushed); err == nil {
 				t.Error("all was flushed")
 			}

@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/valyala/fasthttp/internal/rawsys"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -15,12 +16,12 @@ const (
 // The calls of rawsys cannot wait, so the scheduler need not know about them: notifying it
 // would double the cost.
 
-func ready(fd uintptr) (bool, syscall.Errno) { return rawsys.Ready(int(fd)) }
+func ready(fd uintptr) (bool, syscall.Errno) { return rawsys.Ready(int(fd), unix.POLLIN) }
 
 func peekInto(fd uintptr, p []byte) (n int, errno syscall.Errno) { return rawsys.Peek(int(fd), p) }
 
 func hungUp(fd uintptr) bool {
-	ended, errno := rawsys.HungUp(int(fd))
+	ended, errno := rawsys.Ready(int(fd), unix.POLLRDHUP)
 	return errno == 0 && ended
 }
 
@@ -51,7 +52,7 @@ func (a *roundTripper) doStep(fd uintptr) bool {
 
 func (a *roundTripper) receive(fd int) bool {
 	if len(a.recvBuf) == 0 {
-		ready, _ := rawsys.Ready(fd)
+		ready, _ := rawsys.Ready(fd, unix.POLLIN)
 		return ready
 	}
 	for {

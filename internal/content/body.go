@@ -65,15 +65,23 @@ func (b *Body) Bytes() []byte {
 	return b.Buf.B
 }
 
-// Write appends p to the buffered content. If the buffer is too small, the content
-// moves to a larger one, and the old buffer goes back to the pool.
+// Write appends p, which may be a part of the buffer, to the buffered content. If the
+// buffer is too small, the content moves to a larger one, and the old buffer goes back to
+// the pool.
 func (b *Body) Write(p []byte) {
 	if b.Raw != nil {
 		raw := b.Raw
 		b.Raw = nil
 		b.put(raw)
 	}
-	b.extend(p)
+	if b.Buf == nil {
+		b.Buf = bufpool.Get(len(p))
+	}
+	if old := b.Buf; cap(old.B)-len(old.B) < len(p) {
+		b.move(b.grown(len(p), math.MaxInt64))
+		defer bufpool.Put(old)
+	}
+	b.Buf.B = append(b.Buf.B, p...)
 }
 
 // put replaces the buffered content by p, which may be a part of the buffer.
@@ -86,22 +94,6 @@ func (b *Body) put(p []byte) {
 	b.Buf = bufpool.Get(len(p))
 	b.Buf.B = append(b.Buf.B, p...)
 	bufpool.Put(old)
-}
-
-// A full buffer doubles its size. If it has less than fastGrowth bytes, it grows
-// fourfold instead: copying costs more than so little memory.
-const fastGrowth = 64 << 10
-
-// extend appends p, which may be a part of the buffer, to the buffer.
-func (b *Body) extend(p []byte) {
-	if b.Buf == nil {
-		b.Buf = bufpool.Get(len(p))
-	}
-	if old := b.Buf; cap(old.B)-len(old.B) < len(p) {
-		b.move(b.grown(len(p), math.MaxInt64))
-		defer bufpool.Put(old)
-	}
-	b.Buf.B = append(b.Buf.B, p...)
 }
 
 // move copies the content to another buffer, of size bytes. The caller has to
@@ -121,6 +113,10 @@ func (b *Body) Capacity() int {
 	}
 	return cap(b.Buf.B)
 }
+
+// A full buffer doubles its size. If it has less than fastGrowth bytes, it grows
+// fourfold instead: copying costs more than so little memory.
+const fastGrowth = 64 << 10
 
 // grown returns the size that the buffer needs for n more bytes, or 0 if it is large
 // enough. At most left bytes are still expected: the size leaves no room for more than

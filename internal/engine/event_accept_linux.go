@@ -121,7 +121,7 @@ func (l *eventListener) newAcceptor() *acceptor {
 // arrived. As a rule there is none right after another one was accepted.
 func (a *acceptor) accept(fd int) (int, rawsys.Address, error) {
 	if !a.waited {
-		if ready, errno := rawsys.Ready(fd); !ready && errno == 0 {
+		if ready, errno := rawsys.Ready(fd, unix.POLLIN); !ready && errno == 0 {
 			return -1, rawsys.Address{}, syscall.EAGAIN
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/valyala/fasthttp/internal/rawsys"
+	"golang.org/x/sys/unix"
 )
 
 // isReady reports whether a socket has something for a Read or an Accept, whatever its
@@ -19,7 +20,7 @@ func isReady(c any) (ready bool) {
 	}
 	// Control does not wait for anything, and heeds no deadline
 	err = raw.Control(func(fd uintptr) {
-		is, errno := rawsys.Ready(int(fd))
+		is, errno := rawsys.Ready(int(fd), unix.POLLIN)
 		ready = is && errno == 0
 	})
 	return ready && err == nil

@@ -76,7 +76,7 @@ func (h *Header) AppendResponseBlock(dst []byte, enc *hpack.Encoder, start **Blo
 		dst = AppendBlockField(dst, enc, field.Trailer, nil, h.TrailerNames())
 	}
 	h.MoveCookies(http1.Response)
-	for i := range h.Cookies.Len() {
+	for i := range h.Cookies.Entries {
 		dst = AppendBlockField(dst, enc, field.SetCookie, nil, h.Cookies.Value(i))
 	}
 	return dst

@@ -94,7 +94,7 @@ func (h *Header) SetState(s State, on bool) {
 }
 
 // hasOwnCookies reports whether the cookies to send are in cookies.
-func (h *Header) hasOwnCookies() bool { return h.Cookies.Len() > 0 && !h.Is(rawCookies) }
+func (h *Header) hasOwnCookies() bool { return len(h.Cookies.Entries) > 0 && !h.Is(rawCookies) }
 
 // hasTrailerNames reports whether there is a Trailer field. It is called for every
 // message.

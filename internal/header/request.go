@@ -242,7 +242,7 @@ func (h *Header) appendFields(dst []byte, e http1.Encoding) []byte {
 	dst = h.appendSlot(dst, SlotUserAgent, "User-Agent: ")
 	dst = h.appendSlot(dst, SlotContentType, "Content-Type: ")
 	if e.Length > 0 && h.Slots[SlotContentType].Len == 0 && !h.Is(NoDefaultType) {
-		dst = http1.AppendLine(dst, field.ContentType.Bytes(), strOctetStream)
+		dst = append(append(append(dst, "Content-Type: "...), strOctetStream...), "\r\n"...)
 	}
 	if e.Flags.Has(http1.SendLength) {
 		dst = appendLength(dst, e.Length)

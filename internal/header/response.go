@@ -120,7 +120,7 @@ func (p *Prefix) make(h *Header, second int64, e http1.Encoding) *datedPrefix {
 // start, and of framing and connection.
 func (h *Header) isPlain() bool {
 	return !h.Is(rawCookies) && h.Slots[SlotContentType].Len > 0 && h.Slots[SlotContentEncoding].Len == 0 &&
-		len(h.List.Entries) == 0 && h.Trailers.Len() == 0 && h.Cookies.Len() == 0
+		len(h.List.Entries) == 0 && len(h.Trailers.Entries) == 0 && len(h.Cookies.Entries) == 0
 }
 
 func appendDate(dst []byte, date string) []byte {
@@ -150,7 +150,7 @@ func (h *Header) appendAfterStart(dst []byte, status int, e http1.Encoding) []by
 	case h.Slots[SlotContentType].Len > 0:
 		dst = h.appendSlot(dst, SlotContentType, "Content-Type: ")
 	case e.Length != 0 && !h.Is(NoDefaultType) && !Bodiless(status):
-		dst = http1.AppendLine(dst, field.ContentType.Bytes(), strTextPlain)
+		dst = append(append(append(dst, "Content-Type: "...), strTextPlain...), "\r\n"...)
 	}
 	dst = h.appendSlot(dst, SlotContentEncoding, "Content-Encoding: ")
 	if e.Flags.Has(http1.SendLength) {

@@ -5,8 +5,8 @@
 // state between calls, so the bytes may arrive one by one. It never blocks and does not
 // allocate. Server, client, tests and fuzzers use the same code.
 //
-// Start with Head (head.go: start lines and fields), then framing.go (the length of the
-// content: RFC 9112 section 6.3 in one function; content of any framing), chunked.go,
-// encode.go (how content and connection options are sent; all output, and the only
-// sanitiser), target.go (targets and hosts), conn.go (the phases of a server's connection).
+// Start with Head (head.go: start lines and fields), then framing.go (the length of received
+// content: RFC 9112 section 6.3 in one function; content of any framing; how content and
+// connection options are sent), chunked.go, append.go (all output, and the only sanitiser),
+// target.go (targets and hosts), conn.go (the phases of a server's connection).
 package http1

@@ -375,9 +375,14 @@ const maxStatusSpaces = 255
 // statusLine parses "version SP status [SP reason] CRLF" (RFC 9112 section 4). The
 // space before an empty reason may be missing: many servers leave it out.
 func (h *Head) statusLine(b []byte) (n int, err error) {
-	if code, ok := usualStatus(b); ok {
-		h.Minor, h.Version, h.Status = 1, field.Span{Len: uint32(len(version))}, code
-		return h.reason(b, len("HTTP/1.1 200 "))
+	if len(b) >= 13 && binary.LittleEndian.Uint64(b) == http11 && b[8] == ' ' && b[12] == ' ' {
+		// nearly all status lines begin like this
+		hundreds, tens, units := b[9]-'0', b[10]-'0', b[11]-'0'
+		if max(hundreds, tens, units) <= 9 {
+			h.Minor, h.Version = 1, field.Span{Len: uint32(len(version))}
+			h.Status = int(hundreds)*100 + int(tens)*10 + int(units)
+			return h.reason(b, len("HTTP/1.1 200 "))
+		}
 	}
 	n, err = h.version(b)
 	if err == error(ErrVersion) {
@@ -417,16 +422,6 @@ func (h *Head) statusLine(b []byte) (n int, err error) {
 		return looseLineEnd(b, i)
 	}
 	return h.reason(b, i+1)
-}
-
-// usualStatus returns the status if b begins with HTTP/1.1 and a status between two
-// single spaces.
-func usualStatus(b []byte) (code int, ok bool) {
-	if len(b) < 13 || binary.LittleEndian.Uint64(b) != http11 || b[8] != ' ' || b[12] != ' ' {
-		return 0, false
-	}
-	hundreds, tens, units := b[9]-'0', b[10]-'0', b[11]-'0'
-	return int(hundreds)*100 + int(tens)*10 + int(units), max(hundreds, tens, units) <= 9
 }
 
 // reason parses the reason at b[i], which ends the status line, and returns its length.

@@ -374,7 +374,7 @@ func (m *Message) frame(end, none bool) *Error {
 func (m *Message) checkResponse() *Error {
 	l := &m.Fields
 	m.Head.Minor = 1
-	if l.Len() == 0 || l.Entries[0].ID != hpack.Status {
+	if len(l.Entries) == 0 || l.Entries[0].ID != hpack.Status {
 		return errPseudoMissing
 	}
 	status := l.Value(0)

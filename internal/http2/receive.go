@@ -407,7 +407,9 @@ func (c *Conn) receiveContinuation(f *frame, p []byte, m *Message) (Event, *Erro
 // belongs to the whole connection.
 func (c *Conn) receiveSection(h pendingHead, block []byte, m *Message) (Event, *Error) {
 	m.reset(c.l)
-	err := c.dec.Decode(&m.Fields, block, c.hpackLimits())
+	err := c.dec.Decode(&m.Fields, block, hpack.Limits{
+		Size: uint32(c.l.HeaderList), Fields: c.l.Fields, Normalize: !c.l.KeepNames, Valid: validPseudo,
+	})
 	tooLarge := err == hpack.ErrTooLarge
 	switch {
 	case err == hpack.ErrExcessive:
@@ -443,7 +445,7 @@ func (c *Conn) receiveRequest(h pendingHead, tooLarge bool, m *Message) (Event, 
 		c.expectStrays(c.streamWindow())
 		return Event{}, c.late()
 	}
-	size := len(m.Fields.Block) + 32*m.Fields.Len()
+	size := len(m.Fields.Block) + 32*len(m.Fields.Entries)
 	switch {
 	case c.held >= heldFactor*c.l.Streams:
 		return Event{}, ErrManyStreams
@@ -578,9 +580,4 @@ func (c *Conn) receiveResponse(s *Stream, h pendingHead, tooLarge bool, m *Messa
 		s.move(receivesHead)
 	}
 	return Event{Kind: Headers, Stream: s, End: h.end}, nil
-}
-
-// hpackLimits returns the limits of a header section.
-func (c *Conn) hpackLimits() hpack.Limits {
-	return hpack.Limits{Size: uint32(c.l.HeaderList), Fields: c.l.Fields, Normalize: !c.l.KeepNames, Valid: validPseudo}
 }

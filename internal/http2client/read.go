@@ -182,7 +182,7 @@ func (c *Conn) ReadPending() {
 		return
 	case c.reader == readerGoroutine:
 		// it may not have read the end yet
-		if c.transport.HasEnded() {
+		if c.transport.Probe.HasEnded() {
 			c.mu.Unlock()
 			c.end(io.EOF)
 			c.mu.Lock()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/lockorder"
 	"github.com/valyala/fasthttp/internal/rawsys"
+	"golang.org/x/sys/unix"
 )
 
 // Detached is a connection whose Read and Write block, for an owner that reads and writes
@@ -122,7 +123,7 @@ func (d *Detached) Await() error {
 			return err
 		}
 		// Read finds any failure
-		if ready, errno := rawsys.Ready(int(d.c.fd)); ready || errno != 0 && errno != syscall.EINTR {
+		if ready, errno := rawsys.Ready(int(d.c.fd), unix.POLLIN); ready || errno != 0 && errno != syscall.EINTR {
 			return nil
 		}
 		d.wait(reading)

@@ -164,7 +164,7 @@ func (l *ConnQueue[R]) abandon(call *Call[R]) {
 	}
 	if l.waited == 0 && l.sent.n > 0 && l.conn != nil {
 		l.state.Advance(http1.SendStops)
-		_ = l.conn.Net().Close()
+		_ = l.conn.Net.Close()
 		l.signal()
 	}
 }
@@ -288,7 +288,7 @@ func (l *ConnQueue[R]) sendFailed(conn *clientconn.Conn, n int, err error) {
 		if l.writeDeadline != deadlineEarly {
 			event = http1.SendTimesOut
 		}
-		_ = conn.Net().Close()
+		_ = conn.Net.Close()
 	}
 	l.state.Advance(event)
 	// responses may have arrived before the connection broke
@@ -324,7 +324,7 @@ func (l *ConnQueue[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idl
 			}
 			if l.isStale(conn) {
 				l.state.Advance(http1.SendStops)
-				_ = conn.Net().Close()
+				_ = conn.Net.Close()
 				return false
 			}
 			l.batch(conn, out)
@@ -339,7 +339,7 @@ func (l *ConnQueue[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idl
 		}
 		if rest <= 0 {
 			l.state.Advance(http1.SendStops)
-			_ = conn.Net().Close()
+			_ = conn.Net.Close()
 			return false
 		}
 		idle.Reset(rest)
@@ -382,7 +382,7 @@ func (l *ConnQueue[R]) isStale(conn *clientconn.Conn) bool {
 	if l.sent.n > 0 {
 		return false
 	}
-	state := conn.Check()
+	state := conn.Probe.Check()
 	return state == clientconn.Ended || state == clientconn.Readable && !conn.IsTLS()
 }
 
@@ -504,7 +504,7 @@ func (l *ConnQueue[R]) readerEnded(conn *clientconn.Conn) {
 	l.state.Advance(http1.ReceiveFails)
 	l.signal()
 	l.mu.Unlock()
-	_ = conn.Net().Close()
+	_ = conn.Net.Close()
 }
 
 // requeueUnsent puts the calls that can be sent again back into the queue, and ends the others. err is

@@ -5,6 +5,8 @@ package rawsys
 import (
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestCallsAllocateNothing(t *testing.T) {
@@ -21,7 +23,7 @@ func TestCallsAllocateNothing(t *testing.T) {
 	n := testing.AllocsPerRun(100, func() {
 		_, _ = Send(pair[0], head)
 		_, _ = SendBoth(pair[0], head, body)
-		_, _ = Ready(pair[1])
+		_, _ = Ready(pair[1], unix.POLLIN)
 		_, _ = Peek(pair[1], buf)
 		_, _ = Recv(pair[1], buf)
 		_, _ = Poll(pair[0], events)

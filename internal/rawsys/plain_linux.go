@@ -51,18 +51,11 @@ func Poll(set int, events []syscall.EpollEvent) (n int, errno syscall.Errno) {
 	return n, errno
 }
 
-// Ready is poll(2) for reading with a time limit of zero: it reports whether a
-// read of the descriptor would not wait, be it for bytes, an end or an error.
-func Ready(fd int) (ready bool, errno syscall.Errno) {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-	errno, _ = err.(syscall.Errno)
-	return n == 1, errno
-}
-
-// HungUp is poll(2) with a time limit of zero, for the end of the data from the peer. It
-// makes no difference whether bytes arrived before the end, or whether they were read.
-func HungUp(fd int) (ended bool, errno syscall.Errno) {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}, 0)
+// Ready is poll(2) with a time limit of zero. With POLLIN it reports whether a read of the
+// descriptor would not wait, be it for bytes, an end or an error; with POLLRDHUP, whether the
+// peer has ended its data, whether or not bytes arrived before the end, and were read.
+func Ready(fd int, events int16) (ready bool, errno syscall.Errno) {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: events}}, 0)
 	errno, _ = err.(syscall.Errno)
 	return n == 1, errno
 }

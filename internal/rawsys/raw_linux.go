@@ -70,15 +70,10 @@ func Accept(fd int) (n int, from Address, errno syscall.Errno) {
 	return int(r), from, 0
 }
 
-// Ready is poll(2) for reading with a time limit of zero: it reports whether a
-// read of the descriptor would not wait, be it for bytes, an end or an error.
-func Ready(fd int) (ready bool, errno syscall.Errno) { return poll(fd, pollIn) }
-
-// HungUp is poll(2) with a time limit of zero, for the end of the data from the peer. It
-// makes no difference whether bytes arrived before the end, or whether they were read.
-func HungUp(fd int) (ended bool, errno syscall.Errno) { return poll(fd, pollRdHup) }
-
-func poll(fd int, events int16) (is bool, errno syscall.Errno) {
+// Ready is poll(2) with a time limit of zero. With POLLIN it reports whether a read of the
+// descriptor would not wait, be it for bytes, an end or an error; with POLLRDHUP, whether the
+// peer has ended its data, whether or not bytes arrived before the end, and were read.
+func Ready(fd int, events int16) (ready bool, errno syscall.Errno) {
 	watched := pollFd{fd: int32(fd), events: events}
 	var limit syscall.Timespec
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&watched)), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
@@ -90,11 +85,6 @@ type pollFd struct {
 	fd              int32
 	events, revents int16
 }
-
-const (
-	pollIn    = 1
-	pollRdHup = 0x2000
-)
 
 // Control is epoll_ctl(2).
 func Control(set, op, fd int, ev *syscall.EpollEvent) syscall.Errno {

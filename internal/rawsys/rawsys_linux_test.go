@@ -41,13 +41,13 @@ func TestCallsDoWhatTheirNamesSay(t *testing.T) {
 	if n, errno := Poll(set, events); n != 0 || errno != 0 {
 		t.Errorf("poll of nothing: %d, %v", n, errno)
 	}
-	if ready, errno := Ready(pair[0]); ready || errno != 0 {
+	if ready, errno := Ready(pair[0], unix.POLLIN); ready || errno != 0 {
 		t.Errorf("ready before anything was sent: %t, %v", ready, errno)
 	}
 	if n, errno := Send(pair[1], []byte("hello")); n != 5 || errno != 0 {
 		t.Errorf("send: %d, %v", n, errno)
 	}
-	if ready, errno := Ready(pair[0]); !ready || errno != 0 {
+	if ready, errno := Ready(pair[0], unix.POLLIN); !ready || errno != 0 {
 		t.Errorf("ready after the first send: %t, %v", ready, errno)
 	}
 	if n, errno := Peek(pair[0], buf[:2]); n != 2 || errno != 0 || string(buf[:2]) != "he" {
@@ -68,7 +68,7 @@ func TestCallsDoWhatTheirNamesSay(t *testing.T) {
 	if n, errno := Recv(pair[0], buf); n != 0 || errno != 0 {
 		t.Errorf("receive at the end: %d, %v", n, errno)
 	}
-	if ready, errno := Ready(pair[0]); !ready || errno != 0 {
+	if ready, errno := Ready(pair[0], unix.POLLIN); !ready || errno != 0 {
 		t.Errorf("ready at the end: %t, %v", ready, errno)
 	}
 	if _, errno := Send(pair[1], buf); errno != syscall.EBADF {

@@ -64,8 +64,6 @@ const (
 // span is a run of bytes in the block of a Text.
 type span struct{ start, end int }
 
-func (s span) empty() bool { return s.start == s.end }
-
 var (
 	schemeHTTP  = []byte("http")
 	schemeHTTPS = []byte("https")
@@ -107,7 +105,7 @@ func (t *Text) Bytes(p Part) []byte {
 }
 
 // Has reports whether a part has text.
-func (t *Text) Has(p Part) bool { return !t.parts[p].empty() }
+func (t *Text) Has(p Part) bool { return t.parts[p].start != t.parts[p].end }
 
 // Scheme returns the scheme in lower case, http by default. It must not be written to.
 func (t *Text) Scheme() []byte {
