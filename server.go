@@ -272,7 +272,7 @@ type Server struct {
 	MaxQueueTime time.Duration
 
 	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before it accepts
-	// the next connection while it serves Concurrency connections.
+	// the next connection while it serves Concurrency connections. 0 means not at all.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
 	// DisableKeepalive closes every connection after its first response.
