@@ -228,7 +228,7 @@ func TestDocumentedTestsAreThere(t *testing.T) {
 // docs/http.md exist.
 func TestDocumentedPlacesAreThere(t *testing.T) {
 	t.Parallel()
-	place := regexp.MustCompile("`([a-z0-9_/]+\\.go)`(?: `([A-Za-z.]+)`)?")
+	place := regexp.MustCompile("`([a-z0-9_/]+\\.go)`(?: `([A-Za-z0-9.]+)`)?")
 	places := 0
 	for _, row := range servertest.TableRows(t, "docs/http.md", "Section") {
 		where := row[2]
