@@ -19,7 +19,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// pieces is a contentSource apart from HTTP/1: content in pieces, followed by
+// pieces is a content.Source apart from HTTP/1: content in pieces, followed by
 // trailers.
 type pieces struct {
 	content  []string

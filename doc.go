@@ -68,6 +68,7 @@
 //   - Serve a port: [ListenAndServe]. With timeouts, limits and hooks: [Server].
 //   - Serve HTTPS: [Server.ListenAndServeTLS]. Renew certificates: [TLSReloader].
 //   - Serve HTTP/2 with the same handlers: [Server.Protocols]. Settings: [HTTP2Config].
+//     HTTP/3, also for clients: the module github.com/valyala/fasthttp/http3.
 //   - Serve another listener: [Server.Serve]. A Unix socket: [Server.ListenAndServeUNIX].
 //   - Serve until a signal, then stop and let requests finish: [Server.Run]. Stop at another
 //     moment: [Server.ShutdownWithContext].

@@ -194,21 +194,21 @@ func TestDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
 	servertest.CheckLimits(t, "docs/security.md", "Limit", limits)
 }
 
-// TestDocumentedTestsAreThere checks that the tests named in README.md, docs/http.md and
-// docs/security.md exist, and that docs/security.md names all fuzz tests.
+// TestDocumentedTestsAreThere checks that the tests named in README.md and in docs exist, and that
+// docs/security.md names all fuzz tests.
 func TestDocumentedTestsAreThere(t *testing.T) {
 	t.Parallel()
 	all := testNames(t)
 	name := regexp.MustCompile("`((?:[a-z0-9/]+\\.)?(?:Test|Fuzz)[A-Za-z0-9]+)`")
 	fuzzed := map[string]bool{}
-	for _, file := range []string{"README.md", "docs/http.md", "docs/security.md"} {
+	for _, file := range []string{"README.md", "docs/from-net-http.md", "docs/http.md", "docs/security.md", "docs/websocket.md"} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := name.FindAllSubmatch(data, -1)
-		if len(found) < 10 {
-			t.Errorf("%s names only %d tests", file, len(found))
+		if len(found) == 0 {
+			t.Errorf("%s names no test", file)
 		}
 		for _, m := range found {
 			if !all[string(m[1])] {
@@ -228,7 +228,7 @@ func TestDocumentedTestsAreThere(t *testing.T) {
 // docs/http.md exist.
 func TestDocumentedPlacesAreThere(t *testing.T) {
 	t.Parallel()
-	place := regexp.MustCompile("`([a-z0-9_/]+\\.go)`(?: `([A-Za-z.]+)`)?")
+	place := regexp.MustCompile("`([a-z0-9_/]+\\.go)`(?: `([A-Za-z0-9.]+)`)?")
 	places := 0
 	for _, row := range servertest.TableRows(t, "docs/http.md", "Section") {
 		where := row[2]

@@ -31,8 +31,8 @@ import (
 //	           planServe    there is no content: handle is next
 //	           planCollect  the transport collects the content in memory, which
 //	                        reserveBodyMemory counts
-//	           planStream   the handler reads the content from a contentSource
-//	           planParse    parseForm reads a large form from a contentSource
+//	           planStream   the handler reads the content from a content.Source
+//	           planParse    parseForm reads a large form from a content.Source
 //	           planRefuse   buildRefusal makes the response, and the handler is not called
 //	handle   calls the handler; reclaimCtx takes the context back from it, unless handle has
 //	         already done so; after a timeout, replaceCtx leaves it to the handler's goroutines

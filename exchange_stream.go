@@ -495,7 +495,7 @@ func (c *streamContent) Close() error { return c.in.Close() }
 // CloseWithError implements ReadCloserWithError.
 func (c *streamContent) CloseWithError(error) error { return c.Close() }
 
-// Limit implements contentSource.
+// Limit implements content.Source.
 func (c *streamContent) Limit(n int64) error {
 	if n = max(n, 0); !c.limited || n < c.limit {
 		c.limited, c.limit = true, n
@@ -506,7 +506,7 @@ func (c *streamContent) Limit(n int64) error {
 	return c.over
 }
 
-// Drain implements contentSource.
+// Drain implements content.Source.
 func (c *streamContent) Drain(limit *int) bodyio.Drained {
 	buf := bufpool.Get(bodyReadSize)
 	defer bufpool.Put(buf)
@@ -523,7 +523,7 @@ func (c *streamContent) Drain(limit *int) bodyio.Drained {
 	return bodyio.DrainedNever
 }
 
-// DrainArrived implements contentSource. It discards nothing: unread content does not block
+// DrainArrived implements content.Source. It discards nothing: unread content does not block
 // other streams.
 func (c *streamContent) DrainArrived(*int) bodyio.Drained {
 	if c.Ended() {
@@ -532,10 +532,10 @@ func (c *streamContent) DrainArrived(*int) bodyio.Drained {
 	return bodyio.DrainedNever
 }
 
-// Ended implements contentSource.
+// Ended implements content.Source.
 func (c *streamContent) Ended() bool { return c.in.Ended() }
 
-// TrailersTo implements contentSource.
+// TrailersTo implements content.Source.
 func (c *streamContent) TrailersTo(h *header.Header) { c.trailerTarget = h }
 
 // tunnel is the stream of a CONNECT request as a net.Conn, after a 2xx response. The application that

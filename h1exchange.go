@@ -412,7 +412,7 @@ func (x *h1Exchange) reclaim(source content.Source) {
 	}
 }
 
-// Peek implements recvbuf.Source, from which an h1Content decodes a streamed body.
+// Peek implements recvbuf.Source, from which a content.Incoming decodes a streamed body.
 func (x *h1Exchange) Peek() []byte { return x.h.pending() }
 
 // Discard implements recvbuf.Source.

@@ -67,10 +67,10 @@ func (p Protocols) String() string {
 }
 
 // HTTP2Config configures HTTP/2, of a server or of a client. The fields have the names of
-// net/http, except for ExtendedConnect. In each field, 0 or less means the default. Other settings apply to HTTP/2 as
-// well, such as ReadBufferSize, MaxRequestBodySize, ReadTimeout, WriteTimeout and IdleTimeout of a
-// server;
-// docs/security.md lists all limits, and how peers that exceed them are handled.
+// net/http, except for ExtendedConnect. In each field, 0 or less means the default. Other
+// settings apply to HTTP/2 as well, such as ReadBufferSize, MaxRequestBodySize, ReadTimeout,
+// WriteTimeout and IdleTimeout of a server. docs/security.md lists all limits, and how peers
+// that exceed them are handled.
 type HTTP2Config struct {
 	// MaxConcurrentStreams is how many requests a client may have open at once on a
 	// connection of a server. The server refuses further requests, which the client may send

@@ -48,10 +48,10 @@ type Server struct {
 
 	// ErrorHandler makes the response to a request that could not be read. By default
 	// it is a short text with the fitting status: 400, 408, 413, 414, 417, 431, 501,
-	// 503 or 505. The connection is closed after it, except as MaxQueueTime says. Among
-	// the errors are ErrGetOnly, ErrBodyTooLarge, ErrRequestBodyMemory, ErrQueueTime,
-	// *ErrSmallBuffer, ErrBrokenChunk and errors that wrap io.ErrUnexpectedEOF. ctx has
-	// only the part of the request that was read.
+	// 503 or 505. The connection is closed after it, except as RequestConfig.RefuseStatus
+	// describes, for ErrRequestRefused and ErrQueueTime. Among the other errors are ErrGetOnly,
+	// ErrBodyTooLarge, ErrRequestBodyMemory, *ErrSmallBuffer, ErrBrokenChunk and errors that
+	// wrap io.ErrUnexpectedEOF. ctx has only the part of the request that was read.
 	//
 	// When ErrorHandler is called, the response is an empty 200, so it must set the
 	// status: 413 for ErrBodyTooLarge, 503 for ErrRequestBodyMemory and ErrQueueTime, 431
@@ -153,15 +153,15 @@ type Server struct {
 
 	// ReadTimeout limits the time in which a request, including its body, must arrive.
 	// It is counted from the first byte of the request or, for the first request of a
-	// connection, from accepting the connection. 0 means no limit. A TLS handshake may
-	// take as long, or 10 seconds if there is no limit; the time of the first request
-	// starts after it.
+	// connection, from accepting the connection. A client that takes longer gets a 408, unless
+	// its connection waits for another request. 0 means no limit. A TLS handshake may take as
+	// long, or 10 seconds if there is no limit; the time of the first request starts after it.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time that a client may take to receive a response,
 	// counted from the return of the handler. 0 means no limit. It covers the whole
 	// response, including a body stream: a long stream, such as an event stream, needs
-	// a longer limit, which HeaderReceived may give.
+	// Response.PieceTimeout, or a longer limit, which HeaderReceived may give.
 	WriteTimeout time.Duration
 
 	// IdleTimeout is how long a connection may wait for its next request; ReadTimeout
@@ -272,7 +272,7 @@ type Server struct {
 	MaxQueueTime time.Duration
 
 	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before it accepts
-	// the next connection while it serves Concurrency connections.
+	// the next connection while it serves Concurrency connections. 0 means not at all.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
 	// DisableKeepalive closes every connection after its first response.

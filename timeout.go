@@ -371,8 +371,8 @@ func (resp *Response) withoutStream() *Response {
 	return own
 }
 
-// RecordStream implements streamOwner. The stream will be sent unless the client has another
-// response.
+// RecordStream is for this module only: a response calls it when a stream becomes its body. It
+// reports whether r may still be sent: not if the client has got another response.
 func (ctx *RequestCtx) RecordStream(r io.Reader) (sent bool) {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()
@@ -383,7 +383,8 @@ func (ctx *RequestCtx) RecordStream(r io.Reader) (sent bool) {
 	return true
 }
 
-// ClaimStream implements streamOwner.
+// ClaimStream is for this module only: it reports whether the caller must close the stream that
+// RecordStream has recorded last.
 func (ctx *RequestCtx) ClaimStream() bool {
 	ctx.timeoutMu.Lock()
 	defer ctx.timeoutMu.Unlock()

@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,5 +74,34 @@ func TestEveryModuleHasATag(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCommandsHaveSomethingToRun checks that go run in the documents names a program, of this module
+// or of bench, and that go test -run names a test.
+func TestCommandsHaveSomethingToRun(t *testing.T) {
+	programs := regexp.MustCompile(`go run (\./[a-z0-9/-]+)`)
+	tests := regexp.MustCompile(`go test -run ([A-Z]\w+) (\.[./a-z0-9]*)`)
+	commands := 0
+	for _, name := range append(documents(t), "../bench/README.md") {
+		text := read(t, name)
+		for _, m := range programs.FindAllStringSubmatch(text, -1) {
+			commands++
+			here, _ := filepath.Glob(filepath.Join("..", m[1], "*.go"))
+			inBench, _ := filepath.Glob(filepath.Join("../bench", m[1], "*.go"))
+			if len(here)+len(inBench) == 0 {
+				t.Errorf("%s: there is no program %s", name, m[1])
+			}
+		}
+		for _, m := range tests.FindAllStringSubmatch(text, -1) {
+			commands++
+			files, _ := filepath.Glob(filepath.Join("..", m[2], "*_test.go"))
+			if !slices.ContainsFunc(files, func(file string) bool { return strings.Contains(read(t, file), "\nfunc "+m[1]) }) {
+				t.Errorf("%s: there is no test %s in %s", name, m[1], m[2])
+			}
+		}
+	}
+	if commands < 30 {
+		t.Errorf("only %d commands found", commands)
 	}
 }

@@ -14,7 +14,9 @@ var (
 	ErrBadGateway = errors.New("fasthttpproxy: no valid response of the server")
 	// ErrGatewayTimeout reports that the server has not responded in time.
 	ErrGatewayTimeout = errors.New("fasthttpproxy: the server has not responded in time")
-	// ErrUnavailable reports that there is no server, or no connection, for the request now.
+	// ErrUnavailable reports that an LBClient has no server for the request now, or that all
+	// connections of the Client stayed busy: the cause is fasthttp.ErrNoAvailableClients or
+	// fasthttp.ErrNoFreeConns. A server that refuses connections is an ErrBadGateway.
 	ErrUnavailable = errors.New("fasthttpproxy: no server is available")
 	// ErrRequestBody reports that the body of the request could not be read from the client.
 	ErrRequestBody = errors.New("fasthttpproxy: the body of the request cannot be read")

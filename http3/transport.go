@@ -50,7 +50,9 @@ var (
 // again, unless its body was a stream. When the time of a call is up, or its context ends, the
 // stream is reset, and the connection remains.
 //
-// CONNECT is not sent. No request is sent as 0-RTT data, which could be replayed.
+// After a 2xx response to CONNECT, or to extended CONNECT (RFC 9220), with
+// fasthttp.Response.StreamBody, the body stream of the response is the tunnel, a net.Conn, as over
+// HTTP/2. No request is sent as 0-RTT data, which could be replayed.
 type Transport struct {
 	// TLSConfig is the configuration of TLS. If it is nil, the client has it. NextProtos and
 	// MinVersion are set by this package, and ServerName if it is empty.

@@ -72,13 +72,14 @@ type Prefork struct {
 	Network string
 
 	// RecoverThreshold is how many ended children are replaced, whatever the reason for their
-	// end. When one more ends, the master stops with ErrOverRecovery. New sets
-	// RecoverThreshold to half of GOMAXPROCS, but at least 1.
+	// end. When one more ends, the master stops with ErrOverRecovery: with 0, when the first
+	// one ends. New sets RecoverThreshold to half of GOMAXPROCS, but at least 1.
 	RecoverThreshold int
 
 	// RecoverInterval is the time between the end of a child and the start of its
 	// replacement, so that a program that cannot start does not keep a processor
-	// busy. Children that end at the same time are replaced at the same time.
+	// busy. Children that end at the same time are replaced at the same time. By default a
+	// child is replaced at once.
 	RecoverInterval time.Duration
 
 	// ShutdownGracePeriod is how long children may take to end after SIGTERM before

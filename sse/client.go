@@ -29,7 +29,7 @@ func (e *StatusError) Error() string {
 }
 
 // Client sends the requests of a Source. *fasthttp.Client and *fasthttp.HostClient implement
-// it. Its ReadTimeout limits how long a stream lasts, so it should not be set.
+// it. Do not set its Timeout or ReadTimeout: each limits how long a stream lasts.
 type Client interface {
 	// DoRedirectsContext sends a request, follows up to maxRedirectsCount redirects, and
 	// fills resp. If resp.StreamBody is set, it leaves the body to be read from

@@ -15,7 +15,8 @@ import (
 type Topic struct {
 	// Keep is how many of the latest events that have an ID are kept for clients that
 	// reconnect. They get the events that followed the one with their LastEventID. The
-	// IDs of the events must differ. Keep must not be changed after the first event.
+	// IDs of the events must differ. By default none is kept. Keep must not be changed after the
+	// first event.
 	Keep int
 
 	dropped, ended atomic.Uint64

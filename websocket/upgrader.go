@@ -109,9 +109,9 @@ const (
 // Compression has the parameters of permessage-deflate (RFC 7692) for a connection. The zero
 // value compresses each message for itself, fast, and needs memory only meanwhile.
 type Compression struct {
-	// Level is the level of compression, as for package compress/flate: from 1, the fastest,
-	// to 9. The default is 1. It has no effect if the window of this side is smaller than
-	// 32 KiB.
+	// Level is the level of compression, from 1, the fastest, to 9, or -2 or -1 as for package
+	// compress/flate. The default is 1; a level out of range counts as the nearest. It has no
+	// effect if the window of this side is smaller than 32 KiB.
 	Level int
 
 	// Threshold is the size of the smallest message to be compressed, in bytes. The
@@ -124,7 +124,9 @@ type Compression struct {
 	ContextTakeover bool
 
 	// WindowBits is the logarithm of the largest window of either side, from 8, 256 bytes, to
-	// 15, the default. A peer may require a smaller window for the messages that it receives.
+	// 15, the default; a value out of range counts as the nearest. A peer may require a smaller
+	// window for the messages that it receives. Smaller windows reduce the memory for received
+	// messages, not the one for a compressor.
 	WindowBits int
 }
 
