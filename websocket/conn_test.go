@@ -200,6 +200,29 @@ func TestPingsAreAnswered(t *testing.T) {
 	}
 }
 
+// TestReadLimitOfTheMessageBeingReceived sets it when the size of the message is known already.
+func TestReadLimitOfTheMessageBeingReceived(t *testing.T) {
+	for _, compressed := range []bool{false, true} {
+		nc, ns := servertest.TCPPair(t)
+		c := (&Upgrader{}).newConn(ns, agreement{compressed: compressed})
+		defer func() { _ = c.CloseNow() }()
+		frame := ws.AppendFrame(nil, ws.Head{Opcode: ws.Binary, Fin: true, RSV1: compressed, Masked: true}, make([]byte, 100_000))
+		_, err := nc.Write(frame[:1000])
+		servertest.Must(t, err)
+		servertest.Eventually(t, "the head of the frame", func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), servertest.Short)
+			defer cancel()
+			_, _, err := c.ReadContext(ctx)
+			return err == context.DeadlineExceeded && c.state.Left() > 0
+		})
+		c.SetReadLimit(1000)
+		go func() { _, _ = nc.Write(frame[1000:]) }()
+		if _, p, err := c.ReadMessage(); err != ErrReadLimit {
+			t.Errorf("compressed: %v: got %d bytes, %v", compressed, len(p), err)
+		}
+	}
+}
+
 func TestReadLimit(t *testing.T) {
 	t.Parallel()
 	zeros := make([]byte, 1<<20)

@@ -230,12 +230,8 @@ func (c *Conn) receiveData(b []byte, opcode Opcode, ev *Event) (n int, err *Erro
 
 // admits returns an error if one more frame with this length exceeds a limit.
 func (c *Conn) admits(length uint64, packed bool) *Error {
-	limit := c.l.Message
-	if packed {
-		limit = c.l.compressed
-	}
-	switch {
-	case c.size > limit || length > uint64(limit-c.size):
+	switch limit := c.limit(packed); {
+	case length > uint64(limit-c.size):
 		return ErrMessageSize
 	case int64(c.fragments) >= c.l.Fragments:
 		return ErrManyFragments
@@ -243,6 +239,14 @@ func (c *Conn) admits(length uint64, packed bool) *Error {
 		return ErrEmptyFragments
 	}
 	return nil
+}
+
+// limit returns the maximum size of a message.
+func (c *Conn) limit(packed bool) int64 {
+	if packed {
+		return c.l.compressed
+	}
+	return c.l.Message
 }
 
 // part makes an event of p, which is payload of the current frame.
@@ -265,5 +269,13 @@ func (c *Conn) part(p []byte, ev *Event) *Error {
 	return nil
 }
 
-// SetLimits replaces the limits of Init, also for a message being received.
-func (c *Conn) SetLimits(l *Limits) { c.l = l }
+// SetLimits replaces the limits of Init, also for a message being received: Feed fails if what the
+// heads of its frames have announced exceeds them.
+func (c *Conn) SetLimits(l *Limits) {
+	c.l = l
+	if c.size > c.limit(c.packed) && c.may(fails) {
+		c.move(fails)
+		// another goroutine may be asking for Left
+		c.fault = ErrMessageSize.index
+	}
+}
