@@ -293,7 +293,7 @@ type Server struct {
 	// that.
 	LazyRequestTime bool
 
-	// GetOnly refuses all requests but GET and HEAD.
+	// GetOnly refuses all requests but GET, HEAD and extended CONNECT, with 400 and ErrGetOnly.
 	GetOnly bool
 
 	// DisablePreParseMultipartForm keeps all bodies in memory, as they were received.
