@@ -150,7 +150,7 @@ func TestFaultsWhileClosingEndTheConnection(t *testing.T) {
 	}
 }
 
-// A shutdown goes on if a method of a connection panics.
+// A shutdown continues if a method of a connection panics.
 func TestPanicsInAShutdownEndTheConnection(t *testing.T) {
 	t.Run("deadline", func(t *testing.T) {
 		h := &logHost{logs: make(chan string, 9)}
