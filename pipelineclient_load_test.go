@@ -113,7 +113,8 @@ func TestPipelineWithAnUnreliableServer(t *testing.T) {
 	c.MaxConns = 2
 	var calls sync.WaitGroup
 	var failed atomic.Int64
-	for i := range 1000 {
+	const total = 300 // each of some 20 connections takes its time on a busy machine
+	for i := range total {
 		calls.Go(func() {
 			path := "/" + strconv.Itoa(i)
 			body, err := pipelineGet(c, MethodGet, path)
@@ -128,8 +129,8 @@ func TestPipelineWithAnUnreliableServer(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	if n := failed.Load(); n > 100 {
-		t.Errorf("%d of 1000 calls failed", n)
+	if n := failed.Load(); n > total/10 {
+		t.Errorf("%d of %d calls failed", n, total)
 	}
 	peer.expectNoPipelineLeft(c)
 }

@@ -75,7 +75,7 @@ func TestPipelineRoomIsForAll(t *testing.T) {
 	var calls sync.WaitGroup
 	for i := range 100 {
 		calls.Go(func() {
-			for range servertest.Heavy(20) {
+			for range servertest.Heavy(8) {
 				expectInTime(t, c, MethodGet, "/"+strconv.Itoa(i))
 			}
 		})

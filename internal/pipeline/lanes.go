@@ -51,6 +51,10 @@ type Pool[R any] struct {
 	waiting atomic.Int32   // calls waiting for room
 	room    chan struct{}  // holds a value if there may be room
 	calls   sync.Pool
+
+	// overtaken counts the calls waiting for room that others, which came later, have left without
+	// any several times. While there are such calls, later ones wait behind them.
+	overtaken atomic.Int32
 }
 
 // Start prepares p for calls, on at most n connections.
@@ -98,11 +102,18 @@ func (p *Pool[R]) Enqueue(call *Call[R]) error {
 	return p.conf.ErrOverflow
 }
 
+// mayBeOvertaken is how often others may take the room for which a call was woken.
+const mayBeOvertaken = 3
+
 // AwaitRoom is like Enqueue, but waits for room until expired delivers a value.
 func (p *Pool[R]) AwaitRoom(call *Call[R], expired <-chan time.Time) error {
 	p.waiting.Add(1)
 	defer p.waiting.Add(-1)
-	for p.Enqueue(call) != nil {
+	for waits := 0; waits == 0 && p.overtaken.Load() > 0 || p.Enqueue(call) != nil; waits++ {
+		if waits == mayBeOvertaken {
+			p.overtaken.Add(1)
+			defer p.overtaken.Add(-1)
+		}
 		select {
 		case <-p.room:
 		case <-expired:

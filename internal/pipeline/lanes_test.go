@@ -27,6 +27,59 @@ func refusing(n, maxPending int) *Pool[response] {
 	return p
 }
 
+// A call that others have overtaken several times is the next: those that come later wait, even if
+// there is room for the moment.
+func TestOvertakenCallsAreNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := refusing(1, 1)
+		p.queues[0].writer = writerWorks // no writer removes the calls
+		first := p.NewCall()
+		if err := p.Enqueue(first); err != nil {
+			t.Fatal(err)
+		}
+		results, expired := make(chan string, 2), make(chan time.Time, 1)
+		await := func(name string) {
+			if err := p.AwaitRoom(p.NewCall(), expired); err != nil {
+				name += ": " + err.Error()
+			}
+			results <- name
+		}
+		go await("overtaken")
+		for i := range mayBeOvertaken {
+			synctest.Wait()
+			if n := p.overtaken.Load(); n != 0 {
+				t.Errorf("overtaken %d times, %d calls count", i, n)
+			}
+			p.room <- struct{}{} // another takes the room at once
+		}
+		synctest.Wait()
+		if n := p.overtaken.Load(); n != 1 {
+			t.Errorf("%d calls count as overtaken", n)
+		}
+		// the room that arises now was not announced so far
+		p.queues[0].mu.Lock()
+		p.queues[0].conf.MaxPending++
+		p.queues[0].mu.Unlock()
+		go await("late")
+		synctest.Wait()
+		if s := p.Status(); s.Queued != 1 || s.Waiting != 2 {
+			t.Errorf("a call that came late has the room: %+v", s)
+		}
+		p.signalRoom()
+		synctest.Wait()
+		if s := p.Status(); len(results) != 1 || s.Queued != 2 || p.overtaken.Load() != 0 {
+			t.Fatalf("%d calls have room, %+v", len(results), s)
+		}
+		if name := <-results; name != "overtaken" {
+			t.Errorf("the room is of the call %q", name)
+		}
+		expired <- time.Now()
+		if name := <-results; name != "late: timeout" {
+			t.Errorf("the result of the other is %q", name)
+		}
+	})
+}
+
 // Calls that arrive while the locks of connections are taken are spread, too.
 func TestLanesSpreadCallsThatWaitForTheLock(t *testing.T) {
 	p := refusing(3, 2)
