@@ -53,7 +53,7 @@ type Pool[R any] struct {
 	calls   sync.Pool
 
 	// overtaken counts the calls waiting for room that others, which came later, have left without
-	// any several times. While there are such calls, later ones wait behind them.
+	// any several times. While there are such calls, later ones do not try before they are woken.
 	overtaken atomic.Int32
 }
 
