@@ -11,12 +11,6 @@ import (
 	"testing"
 )
 
-// documentsOfModules are the documents that name public packages and are not in this folder,
-// relative to it.
-var documentsOfModules = []string{
-	"../CHANGELOG.md", "../http3/README.md", "../contrib/*/README.md", "../examples/*/README.md",
-}
-
 // variables are the names that documents give to values, with their types.
 var variables = map[string]string{
 	"ctx": "RequestCtx", "server": "Server", "client": "Client",
@@ -38,16 +32,8 @@ func TestNamesOfTheAPIExist(t *testing.T) {
 	api := publicNames(t)
 	code := regexp.MustCompile("`[^`\n]+`")
 	dotted := regexp.MustCompile(`(?:^|[^.\w/])(\w+(?:\.[A-Z]\w*)+)`)
-	files := documents(t)
-	for _, pattern := range documentsOfModules {
-		found, err := filepath.Glob(pattern)
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s matches %q, %v", pattern, found, err)
-		}
-		files = append(files, found...)
-	}
 	names, ofOthers := 0, map[string]bool{}
-	for _, name := range files {
+	for _, name := range allDocuments(t) {
 		for _, span := range code.FindAllString(read(t, name), -1) {
 			for _, m := range dotted.FindAllStringSubmatch(span, -1) {
 				if strings.Contains(m[1], ".Test") || strings.Contains(m[1], ".Fuzz") {
