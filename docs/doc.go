@@ -1,5 +1,5 @@
 // Package docs checks the documentation against the code. It has tests only: Go code in
-// README.md and in the files of this folder compiles, links and named tests exist, the
+// documents and in the comments of packages compiles, links and named tests exist, the
 // reasons for which this module differs from v1.77.0 are complete, every exported name has
 // a comment, the calls of the root package that programs need most have an example, and
 // comments and documents use plain phrases.

@@ -43,16 +43,26 @@ var packages = map[string]string{
 
 const module = "github.com/valyala/fasthttp"
 
-// surroundings are the declarations around statements.
+// placeholders are names that snippets use and do not declare, because a reader knows what they are,
+// with their types.
+var placeholders = map[string]string{
+	"file":     "io.Writer",
+	"next":     "fasthttp.RequestHandler",
+	"proxies":  "[]netip.Prefix",
+	"save":     "func([]byte)",
+	"shutDown": "chan error",
+	"source":   "func(context.Context) iter.Seq[[]byte]",
+	"t":        "*testing.T",
+}
+
+// surroundings are the declarations before statements.
 const surroundings = `func _(
 	ctx *fasthttp.RequestCtx, handler fasthttp.RequestHandler, server *fasthttp.Server, ln net.Listener,
 	client *fasthttp.Client, req *fasthttp.Request, resp *fasthttp.Response,
 	w http.ResponseWriter, r *http.Request, netHandler http.Handler, netServer *http.Server,
 	netClient *http.Client, netReq *http.Request, netResp *http.Response, url string, body []byte, err error,
 	upgrader *websocket.Upgrader, dialer *websocket.Dialer, conn *websocket.Conn, socket *websocket.Socket, group *websocket.Group,
-) {
-{
-`
+) `
 
 // snippet is a piece of Go code in a document.
 type snippet struct {
@@ -66,9 +76,12 @@ func (s snippet) String() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
 // TestSnippetsCompile puts the snippets into a module that uses this one, and runs
 // go vet. A snippet is a file, declarations, or statements.
 func TestSnippetsCompile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs the go command")
+	}
 	dir := moduleFolder(t)
-	all := snippets(t)
-	if len(all) < 60 {
+	all := slices.DeleteFunc(append(snippets(t), snippetsOfComments(t)...), func(s snippet) bool { return notCompiled[s.first()] != "" })
+	if len(all) < 300 {
 		t.Errorf("only %d snippets found", len(all))
 	}
 	for i, s := range all {
@@ -131,37 +144,73 @@ func moduleFolder(t *testing.T) string {
 // its own.
 func (s snippet) source() (text string, alone bool, err error) {
 	// errors of the compiler have the position in the document
-	place := fmt.Sprintf("//line %s\n", s)
-	text = s.text
-	if strings.HasPrefix(text, "package ") {
-		return place + text, true, nil
+	text = fmt.Sprintf("//line %s\n%s", s, s.text)
+	if strings.HasPrefix(s.text, "package ") {
+		return text, true, nil
 	}
-	if strings.HasPrefix(text, "import ") {
-		return "package p\n" + place + text, true, nil
-	}
-	text, alone = place+text, true
-	if _, err := parse(text); err != nil {
-		alone = false
-		text = surroundings + text
-		body, err := parse(text + "\n}\n}\n")
-		if err != nil {
-			return "", false, err
-		}
-		// a variable that a snippet declares may be unused
-		for _, name := range declared(body) {
-			text += "\n_ = " + name
-		}
-		text += "\n}\n}\n"
+	if strings.HasPrefix(s.text, "import ") {
+		return "package p\n" + text, true, nil
 	}
 	file, err := parse(text)
-	if err != nil {
+	alone = err == nil
+	if alone {
+		text = declarations(file) + text
+	} else if text, err = inFunction(text); err != nil {
+		return "", false, err
+	}
+	if file, err = parse(text); err != nil {
 		return "", false, err
 	}
 	var imports strings.Builder
-	for _, name := range used(file) {
+	for _, name := range used(file, packages) {
 		fmt.Fprintf(&imports, "import %q\n", packages[name])
 	}
 	return "package p\n" + imports.String() + text, alone, nil
+}
+
+// inFunction returns statements within a function, which returns an error if they do.
+func inFunction(text string) (string, error) {
+	file, err := parse(surroundings + "{\n{\n" + text + "\n}\n}\n")
+	if err != nil {
+		return "", err
+	}
+	block := file.Decls[0].(*ast.FuncDecl).Body.List[0].(*ast.BlockStmt)
+	begin, end := "{\n", "\n}\n}\n"
+	_, returned := block.List[len(block.List)-1].(*ast.ReturnStmt)
+	if returnsValue(block) {
+		begin = "error {\n"
+		if !returned {
+			end = "\n}\nreturn nil\n}\n"
+		}
+	}
+	if !returned {
+		// a variable that a snippet declares may be unused
+		for _, name := range declared(block) {
+			text += "\n_ = " + name
+		}
+	}
+	return surroundings + begin + declarations(file) + "{\n" + text + end, nil
+}
+
+// returnsValue reports whether a statement returns a value, other than from a function literal.
+func returnsValue(block *ast.BlockStmt) (found bool) {
+	ast.Inspect(block, func(n ast.Node) bool {
+		if ret, ok := n.(*ast.ReturnStmt); ok && len(ret.Results) > 0 {
+			found = true
+		}
+		_, literal := n.(*ast.FuncLit)
+		return !literal
+	})
+	return found
+}
+
+// declarations returns declarations of the placeholders that a file uses.
+func declarations(file *ast.File) string {
+	var text strings.Builder
+	for _, name := range used(file, placeholders) {
+		fmt.Fprintf(&text, "var %s %s\n", name, placeholders[name])
+	}
+	return text.String()
 }
 
 func parse(text string) (*ast.File, error) {
@@ -169,9 +218,8 @@ func parse(text string) (*ast.File, error) {
 }
 
 // declared returns the variables that statements declare outside of any block.
-func declared(file *ast.File) []string {
+func declared(block *ast.BlockStmt) []string {
 	var names []string
-	block := file.Decls[0].(*ast.FuncDecl).Body.List[0].(*ast.BlockStmt)
 	for _, statement := range block.List {
 		if assign, ok := statement.(*ast.AssignStmt); ok && assign.Tok == token.DEFINE {
 			for _, left := range assign.Lhs {
@@ -184,67 +232,15 @@ func declared(file *ast.File) []string {
 	return names
 }
 
-// used returns the package names that a file refers to.
-func used(file *ast.File) []string {
+// used returns the names of a table to which a file refers and that it does not declare.
+func used(file *ast.File, table map[string]string) []string {
 	names := map[string]bool{}
 	for _, ident := range file.Unresolved {
-		if packages[ident.Name] != "" {
+		if table[ident.Name] != "" {
 			names[ident.Name] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
-}
-
-// documents returns the documents with snippets, relative to the folder of this
-// package.
-func documents(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(files, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md")
-}
-
-// snippets returns the blocks that are marked as Go, and the code in tables with a
-// column for this module or net/http.
-func snippets(t *testing.T) []snippet {
-	t.Helper()
-	var found []snippet
-	for _, name := range documents(t) {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var block *snippet
-		var columns []string
-		for i, line := range strings.Split(string(data), "\n") {
-			switch {
-			case block != nil && line == "```":
-				found = append(found, *block)
-				block = nil
-			case block != nil:
-				block.text += line + "\n"
-			case line == "```go":
-				block = &snippet{file: name, line: i + 2}
-			case !strings.HasPrefix(line, "|"):
-				columns = nil
-			case columns == nil:
-				columns = cells(line)
-			default:
-				for j, cell := range cells(line) {
-					code := strings.Trim(cell, "`")
-					if j < len(columns) && strings.HasSuffix(columns[j], "code") && strings.HasPrefix(cell, "`") {
-						found = append(found, snippet{name, i + 1, strings.ReplaceAll(code, "` `", "\n") + "\n"})
-					}
-				}
-			}
-		}
-		if block != nil {
-			t.Errorf("%s: the block does not end", block)
-		}
-	}
-	return found
 }
 
 // cells returns the cells of a line of a table. A bar in code is written "\|".

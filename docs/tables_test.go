@@ -132,7 +132,7 @@ func anchors(t *testing.T, name string) map[string]bool {
 func TestLinksLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
 	links := 0
-	for _, name := range documents(t) {
+	for _, name := range allDocuments(t) {
 		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
 			if strings.Contains(m[1], "://") {
 				continue

@@ -2,6 +2,7 @@ package together
 
 import (
 	"errors"
+	"log"
 	"net"
 	"testing"
 
@@ -30,6 +31,15 @@ func TestFiber3(t *testing.T) {
 	testApp(t, app.Server(), func(ln net.Listener) error {
 		return app.Listener(ln, fiber.ListenConfig{DisableStartupMessage: true})
 	}, app.Shutdown)
+}
+
+// The code of contrib/otel/README.md.
+func Example_fiber3() {
+	app := fiber.New()
+	app.Use(func(c fiber.Ctx) error { return otelfasthttp.Next(c.RequestCtx(), c.Next, c.FullPath) })
+	otelfasthttp.Attach(app.Server()) // before app.Listen
+
+	log.Fatal(app.Listen(":8080"))
 }
 
 func spanOf(ctx *fasthttp.RequestCtx) string {

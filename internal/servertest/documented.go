@@ -3,6 +3,7 @@ package servertest
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,13 +57,9 @@ func CheckLimits(t *testing.T, document, title string, limits map[string]any) {
 // TableRows returns the rows of the tables of a document whose first column has the title.
 func TableRows(t *testing.T, document, title string) [][]string {
 	t.Helper()
-	data, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var rows [][]string
 	inside := false
-	for line := range strings.SplitSeq(string(data), "\n") {
+	for line := range strings.SplitSeq(readFile(t, document), "\n") {
 		if !strings.HasPrefix(line, "| ") {
 			inside = false
 			continue
@@ -82,4 +79,47 @@ func TableRows(t *testing.T, document, title string) [][]string {
 		t.Fatalf("%s has no table of which the first column is %s", document, title)
 	}
 	return rows
+}
+
+// CheckSnippets checks that each block of Go code in a document is in one of the Go files, where the
+// compiler checks it. White space within a line does not count, and neither does indentation. A block
+// is indented by four spaces and ends at an empty line; those that begin with a command do not count.
+func CheckSnippets(t *testing.T, document string, files ...string) {
+	t.Helper()
+	var sources strings.Builder
+	for _, name := range files {
+		for line := range strings.Lines(readFile(t, name)) {
+			sources.WriteString(oneSpace(line))
+		}
+	}
+	var block strings.Builder
+	blocks := 0
+	for line := range strings.Lines(readFile(t, document) + "\n") {
+		if strings.HasPrefix(line, "    ") {
+			block.WriteString(oneSpace(line))
+			continue
+		}
+		if code := block.String(); code != "" && !command.MatchString(code) {
+			blocks++
+			if !strings.Contains(sources.String(), code) {
+				t.Errorf("%s: this is in none of %q:\n%s", document, files, code)
+			}
+		}
+		block.Reset()
+	}
+	if blocks == 0 {
+		t.Errorf("%s has no block of Go code", document)
+	}
+}
+
+var command = regexp.MustCompile(`^(?:go [a-z]+ |cd )`)
+
+// oneSpace returns a line with single spaces instead of white space, and a line feed at its end.
+func oneSpace(line string) string { return strings.Join(strings.Fields(line), " ") + "\n" }
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	Must(t, err)
+	return string(data)
 }
