@@ -363,13 +363,13 @@ func TestClientTimeoutAfterARequestThatIsNotWanted(t *testing.T) {
 
 // A client does not send header sections that the server does not accept.
 func TestClientObservesTheSectionSizeOfTheServer(t *testing.T) {
-	limits := wire.Settings{SectionSize: 1000}
+	limits := wire.Settings{SectionSize: 1000, LimitsSections: true}
 	addr := rawServer(t, limits.Append([]byte{wire.StreamControl}), func(q *quic.Conn) { answer(q, "200") })
 	c, transport := newClient(t)
 	if _, err := call(t, c, "https://"+addr, nil); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the settings", func() bool { return transport.all()[0].peerSection.Load() != 0 })
+	servertest.Eventually(t, "the settings", func() bool { return transport.all()[0].peerSection.Load() == 1000 })
 	for size, want := range map[int]error{500: nil, 1000: ErrLargeRequest} {
 		_, err := call(t, c, "https://"+addr, func(req *fasthttp.Request, _ *fasthttp.Response) {
 			req.Header.Set("X-Large", strings.Repeat("x", size))

@@ -35,7 +35,7 @@ type session struct {
 	role role
 	max  sectionLimits
 
-	peerSection atomic.Uint64 // the largest section that the peer accepts, or 0
+	peerSection atomic.Uint64 // the largest section that the peer accepts
 	blocked     atomic.Int32  // how many streams wait for entries
 
 	// table is the encoder's, once the peer has announced one, and inserts its stream, which belongs to
@@ -79,6 +79,7 @@ type role interface {
 func (c *session) init(q *quic.Conn, r role, max sectionLimits) {
 	c.q, c.role, c.max, c.away = q, r, max, 1<<62-1
 	c.decoder.Init(max.table, !max.keepNames, http2.ValidPseudo)
+	c.peerSection.Store(new(wire.Settings).SectionLimit())
 }
 
 // conn is a connection of the server.
@@ -199,7 +200,7 @@ func (c *session) openStreams(openTime time.Duration) (err error) {
 	if c.control, err = c.q.OpenUniStreamSync(ctx); err != nil {
 		return err
 	}
-	settings := wire.Settings{TableCapacity: uint64(c.max.table), BlockedStreams: maxBlocked, SectionSize: uint64(c.max.Size), ExtendedConnect: c.max.extended}
+	settings := wire.Settings{TableCapacity: uint64(c.max.table), BlockedStreams: maxBlocked, SectionSize: uint64(c.max.Size), LimitsSections: true, ExtendedConnect: c.max.extended}
 	if err = send(c.control, settings.Append(wire.AppendVarint(nil, wire.StreamControl)), openTime); err != nil {
 		return err
 	}
@@ -508,7 +509,7 @@ func (c *conn) controlFrame(f wire.Frame, push *uint64) *wire.Error {
 
 // apply applies the settings of the peer to sent sections.
 func (c *session) apply(settings *wire.Settings) {
-	c.peerSection.Store(settings.SectionSize)
+	c.peerSection.Store(settings.SectionLimit())
 	if t := qpack.NewEncoderTable(c.max.encoder, settings.TableCapacity); t != nil {
 		c.table.Store(t)
 	}

@@ -462,11 +462,11 @@ func (s *message) endSection(b []byte) (section []byte, ok bool) {
 	own := s.section
 	if own == nil {
 		section = b[s.from+wire.MaxFrameHead:]
-		return section, limit == 0 || uint64(len(section))*qpack.MostExpansion <= limit || qpack.SectionSize(section) <= limit
+		return section, uint64(len(section))*qpack.MostExpansion <= limit || qpack.SectionSize(section) <= limit
 	}
 	s.section = nil
 	starts := false
-	if ok = limit == 0 || own.Size() <= limit; ok {
+	if ok = own.Size() <= limit; ok {
 		section, starts = own.End(b)
 	} else {
 		starts = own.Drop()
