@@ -544,10 +544,7 @@ func (c *session) serveEncoder(q *quic.ReceiveStream) *wire.Error {
 		c.mu.Lock()
 		c.encodes = true
 		err := c.decoder.Feed(p)
-		if c.arrived != nil {
-			close(c.arrived)
-			c.arrived = nil
-		}
+		c.wake()
 		c.unacked = c.decoder.AppendIncrement(c.unacked)
 		c.mu.Unlock()
 		if err != nil {
@@ -624,11 +621,14 @@ func (c *session) decode(l *field.List, m *message, section []byte) error {
 			failed = errCancelled
 		}
 		c.mu.Lock()
-		c.blocked.Add(-1)
+		if c.arrived == arrived {
+			c.blocked.Add(-1)
+		}
 		if ended := m.waitEnded(); ended != nil {
 			failed = ended
 		}
 		if failed != nil {
+			m.undecoded = true
 			c.mu.Unlock()
 			return failed
 		}
@@ -660,9 +660,16 @@ func (c *session) decode(l *field.List, m *message, section []byte) error {
 func (c *session) wakeBlocked() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.wake()
+}
+
+// wake wakes the streams that wait for entries. The peer may let others wait in their place before they run, so
+// each counts itself again if it waits on. mu is held.
+func (c *session) wake() {
 	if c.arrived != nil {
 		close(c.arrived)
 		c.arrived = nil
+		c.blocked.Store(0)
 	}
 }
 

@@ -53,6 +53,8 @@ type message struct {
 	trailers *field.List
 	over     error // why nothing more is received
 
+	undecoded bool // a section was read, but not decoded, since its entries have not arrived
+
 	// sending
 	room *bufpool.Buffer // of out
 	out  []byte
