@@ -103,8 +103,16 @@ func (s *stream) serve() {
 	c, lent := s.c, true
 	s.begun = time.Now()
 	s.users.Store(1)
-	defer func() { s.leave(!lent) }()
+	reported := false
+	defer func() {
+		if !reported {
+			// a hook of the application has ended the goroutine
+			s.fault(wire.InternalError)
+		}
+		s.leave(!lent)
+	}()
 	c.reportState()
+	reported = true
 	if timeout := c.s.limits.HeadTimeout; timeout > 0 {
 		s.headTill = s.begun.Add(timeout)
 		_ = s.SetReadDeadline(s.headTill)
