@@ -270,7 +270,7 @@ func (c *conn) judge(aborted bool) {
 
 // startIdle starts the timer if there is no request. mu is held.
 func (c *conn) startIdle() {
-	timeout := c.s.limits.IdleTimeout
+	timeout := c.s.idle
 	if c.active > 0 || timeout <= 0 {
 		return
 	}

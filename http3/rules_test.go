@@ -431,16 +431,24 @@ func TestHeadsTakeTheirTimeOnly(t *testing.T) {
 }
 
 func TestIdleConnectionsEnd(t *testing.T) {
-	servertest.Doubling(t, func(limit time.Duration) error {
-		_, addr := run(t, &fasthttp.Server{IdleTimeout: limit, Handler: func(*fasthttp.RequestCtx) {}})
-		r, err := tryDial(t, addr, new(quic.Config))
-		if err != nil {
-			return err
-		}
-		// either the server has closed it, or the client has noticed the timeout of QUIC itself
-		if got := r.ended(); got != "H3_NO_ERROR" && !strings.Contains(got, "no recent network activity") {
-			return errors.New(got)
-		}
-		return nil
-	})
+	for _, own := range []bool{true, false} {
+		servertest.Doubling(t, func(limit time.Duration) error {
+			over := &Server{Server: &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}}
+			if own {
+				over.Server.IdleTimeout = limit
+			} else {
+				over.QUICConfig = &quic.Config{HandshakeIdleTimeout: wait, MaxIdleTimeout: limit}
+			}
+			_, addr := runOver(t, over)
+			r, err := tryDial(t, addr, new(quic.Config))
+			if err != nil {
+				return err
+			}
+			// either the server has closed it, or the client has noticed the timeout of QUIC itself
+			if got := r.ended(); got != "H3_NO_ERROR" && !strings.Contains(got, "no recent network activity") {
+				return errors.New(got)
+			}
+			return nil
+		})
+	}
 }
