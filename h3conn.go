@@ -72,7 +72,15 @@ func (h *h3Host) Accept(nc net.Conn) (http3.Conn, error) {
 		IsTLS: true, Concurrent: true, Variant: variantHTTP3,
 	}}
 	own.c.MarkEscaped()
+	begun := false
+	defer func() {
+		if !begun {
+			// a hook of the application has ended the goroutine
+			own.Close(nil)
+		}
+	}()
 	(*host)(s).StateChanged(own.c, engine.StateNew)
+	begun = true
 	return own, nil
 }
 

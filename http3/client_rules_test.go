@@ -1,6 +1,7 @@
 package http3
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -363,13 +364,13 @@ func TestClientTimeoutAfterARequestThatIsNotWanted(t *testing.T) {
 
 // A client does not send header sections that the server does not accept.
 func TestClientObservesTheSectionSizeOfTheServer(t *testing.T) {
-	limits := wire.Settings{SectionSize: 1000}
+	limits := wire.Settings{SectionSize: 1000, LimitsSections: true}
 	addr := rawServer(t, limits.Append([]byte{wire.StreamControl}), func(q *quic.Conn) { answer(q, "200") })
 	c, transport := newClient(t)
 	if _, err := call(t, c, "https://"+addr, nil); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the settings", func() bool { return transport.all()[0].peerSection.Load() != 0 })
+	servertest.Eventually(t, "the settings", func() bool { return transport.all()[0].peerSection.Load() == 1000 })
 	for size, want := range map[int]error{500: nil, 1000: ErrLargeRequest} {
 		_, err := call(t, c, "https://"+addr, func(req *fasthttp.Request, _ *fasthttp.Response) {
 			req.Header.Set("X-Large", strings.Repeat("x", size))
@@ -427,6 +428,43 @@ func TestClientWaitsForEntriesOfTheTable(t *testing.T) {
 	}
 }
 
+// The encoder of the server learns that a section was not decoded, also if its stream has ended (RFC 9204
+// section 2.2.2.2).
+func TestClientCancelsSectionsThatItDoesNotDecode(t *testing.T) {
+	said := make(chan []byte, 10)
+	addr := rawServer(t, settings(), func(q *quic.Conn) {
+		encoder, err := q.OpenUniStream()
+		if err != nil {
+			return
+		}
+		_, _ = encoder.Write([]byte{wire.StreamEncoder, 0x3f, 0xe1, 0x01}) // a capacity of 256
+		arrived := raw{t, q}.serverStream(wire.StreamDecoder)
+		s, err := q.AcceptStream(context.Background())
+		if err != nil {
+			return
+		}
+		_, _ = s.Write(frame(wire.TypeHeaders, "\x02\x00\x80"))
+		_ = s.Close()
+		said <- servertest.Receive(t, "the decoder", arrived)
+		<-q.Context().Done()
+	})
+	c, transport := newClient(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		servertest.Eventually(t, "a section that waits", func() bool { return blockedStreams(transport) > 0 })
+		cancel()
+	}()
+	req, resp := new(fasthttp.Request), new(fasthttp.Response)
+	req.SetRequestURI("https://" + addr)
+	if err := c.DoContext(ctx, req, resp); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if got := servertest.Receive(t, "the cancellation", said); !bytes.Equal(got, []byte{0x40}) {
+		t.Errorf("the decoder says %x, want 40", got)
+	}
+}
+
 // Sections whose entries never come do not outlast the call.
 func TestClientTimeoutWhileASectionIsBlocked(t *testing.T) {
 	section := frame(wire.TypeHeaders, "\x02\x00\x80")
@@ -470,6 +508,40 @@ func TestCancelledStreamDoesNotBlock(t *testing.T) {
 	var fields field.List
 	if err := s.c.decode(&fields, &s.message, []byte{2, 0, 0x80}); err != errCancelled || time.Since(began) >= blockedTime {
 		t.Errorf("%v after %v", err, time.Since(began))
+	}
+	s.ReleaseSending()
+	s.Release(false)
+}
+
+// A stream whose entries have arrived does not count as a waiting one, even if its goroutine does not run yet:
+// the server may let another stream wait in its place.
+func TestStreamsDoNotWaitOnceTheirEntriesArrive(t *testing.T) {
+	addr := rawServer(t, settings(), func(q *quic.Conn) { <-q.Context().Done() })
+	_, transport := newClient(t)
+	transport.prepare()
+	key := bridge.ClientKey{Addrs: addr, TLS: &tls.Config{InsecureSkipVerify: true}, Section: 1000, Fields: 10, Table: 4096}
+	opened, err := transport.open(&key, bridge.ClientWait{Ctx: t.Context()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := opened.(*clientStream)
+	decoded := make(chan error, 1)
+	var fields field.List
+	go func() { decoded <- s.c.decode(&fields, &s.message, []byte{2, 0, 0x80}) }()
+	servertest.Eventually(t, "a section that waits", func() bool { return blockedStreams(transport) == 1 })
+	s.c.mu.Lock()
+	err = s.c.decoder.Feed([]byte{0x3f, 0xe1, 0x01, 0xc0 | 24, 3, '2', '9', '9'})
+	s.c.wake()
+	waiting := s.c.blocked.Load()
+	s.c.mu.Unlock()
+	if err != nil || waiting != 0 {
+		t.Errorf("%d streams wait, %v", waiting, err)
+	}
+	if err := servertest.Receive(t, "the section", decoded); err != nil || fields.Len() != 1 {
+		t.Errorf("%d fields, %v", fields.Len(), err)
+	}
+	if n := s.c.blocked.Load(); n != 0 {
+		t.Errorf("%d streams wait at the end", n)
 	}
 	s.ReleaseSending()
 	s.Release(false)

@@ -141,7 +141,7 @@ func (s *clientStream) reject() {
 
 // Release implements bridge.ClientStream.
 func (s *clientStream) Release(retire bool) {
-	ended := s.eof && s.at == len(s.in.B)
+	ended := s.eof && s.at == len(s.in.B) && !s.undecoded
 	if !ended {
 		s.q.CancelRead(quic.StreamErrorCode(wire.RequestCancelled))
 	}

@@ -35,7 +35,7 @@ type session struct {
 	role role
 	max  sectionLimits
 
-	peerSection atomic.Uint64 // the largest section that the peer accepts, or 0
+	peerSection atomic.Uint64 // the largest section that the peer accepts
 	blocked     atomic.Int32  // how many streams wait for entries
 
 	// table is the encoder's, once the peer has announced one, and inserts its stream, which belongs to
@@ -79,6 +79,7 @@ type role interface {
 func (c *session) init(q *quic.Conn, r role, max sectionLimits) {
 	c.q, c.role, c.max, c.away = q, r, max, 1<<62-1
 	c.decoder.Init(max.table, !max.keepNames, http2.ValidPseudo)
+	c.peerSection.Store(new(wire.Settings).SectionLimit())
 }
 
 // conn is a connection of the server.
@@ -199,7 +200,7 @@ func (c *session) openStreams(openTime time.Duration) (err error) {
 	if c.control, err = c.q.OpenUniStreamSync(ctx); err != nil {
 		return err
 	}
-	settings := wire.Settings{TableCapacity: uint64(c.max.table), BlockedStreams: maxBlocked, SectionSize: uint64(c.max.Size), ExtendedConnect: c.max.extended}
+	settings := wire.Settings{TableCapacity: uint64(c.max.table), BlockedStreams: maxBlocked, SectionSize: uint64(c.max.Size), LimitsSections: true, ExtendedConnect: c.max.extended}
 	if err = send(c.control, settings.Append(wire.AppendVarint(nil, wire.StreamControl)), openTime); err != nil {
 		return err
 	}
@@ -269,7 +270,7 @@ func (c *conn) judge(aborted bool) {
 
 // startIdle starts the timer if there is no request. mu is held.
 func (c *conn) startIdle() {
-	timeout := c.s.limits.IdleTimeout
+	timeout := c.s.idle
 	if c.active > 0 || timeout <= 0 {
 		return
 	}
@@ -508,7 +509,7 @@ func (c *conn) controlFrame(f wire.Frame, push *uint64) *wire.Error {
 
 // apply applies the settings of the peer to sent sections.
 func (c *session) apply(settings *wire.Settings) {
-	c.peerSection.Store(settings.SectionSize)
+	c.peerSection.Store(settings.SectionLimit())
 	if t := qpack.NewEncoderTable(c.max.encoder, settings.TableCapacity); t != nil {
 		c.table.Store(t)
 	}
@@ -543,10 +544,7 @@ func (c *session) serveEncoder(q *quic.ReceiveStream) *wire.Error {
 		c.mu.Lock()
 		c.encodes = true
 		err := c.decoder.Feed(p)
-		if c.arrived != nil {
-			close(c.arrived)
-			c.arrived = nil
-		}
+		c.wake()
 		c.unacked = c.decoder.AppendIncrement(c.unacked)
 		c.mu.Unlock()
 		if err != nil {
@@ -623,11 +621,14 @@ func (c *session) decode(l *field.List, m *message, section []byte) error {
 			failed = errCancelled
 		}
 		c.mu.Lock()
-		c.blocked.Add(-1)
+		if c.arrived == arrived {
+			c.blocked.Add(-1)
+		}
 		if ended := m.waitEnded(); ended != nil {
 			failed = ended
 		}
 		if failed != nil {
+			m.undecoded = true
 			c.mu.Unlock()
 			return failed
 		}
@@ -659,9 +660,16 @@ func (c *session) decode(l *field.List, m *message, section []byte) error {
 func (c *session) wakeBlocked() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.wake()
+}
+
+// wake wakes the streams that wait for entries. The peer may let others wait in their place before they run, so
+// each counts itself again if it waits on. mu is held.
+func (c *session) wake() {
 	if c.arrived != nil {
 		close(c.arrived)
 		c.arrived = nil
+		c.blocked.Store(0)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,6 +120,42 @@ func TestStreamsEndWithBrokenUserValues(t *testing.T) {
 				t.Errorf("the stream ends with %v", err)
 			}
 			if got := r.response(r.stream(true, getHead()...)); got != "200" {
+				t.Errorf("the next response is %s", got)
+			}
+		})
+	}
+}
+
+// A hook that ends the goroutine of a connection or a request must not keep its place.
+func TestHooksThatEndTheirGoroutines(t *testing.T) {
+	t.Parallel()
+	ofRequest := func(r raw) string { return r.response(r.stream(true, getHead()...)) }
+	for state, row := range map[fasthttp.ConnState]struct {
+		end  func(r raw) string
+		want string
+	}{fasthttp.StateNew: {raw.ended, "H3_NO_ERROR"}, fasthttp.StateActive: {ofRequest, "H3_INTERNAL_ERROR"}} {
+		t.Run(state.String(), func(t *testing.T) {
+			var exited atomic.Bool
+			over := &fasthttp.Server{
+				Handler: func(*fasthttp.RequestCtx) {}, MaxConnsPerIP: 1, Concurrency: 1,
+				ConnState: func(_ net.Conn, now fasthttp.ConnState) {
+					if now == state && !exited.Swap(true) {
+						runtime.Goexit()
+					}
+				},
+			}
+			s, addr := runOver(t, &Server{Server: over, QUICConfig: &quic.Config{MaxIdleTimeout: wait, HandshakeIdleTimeout: wait}})
+			r := dial(t, addr)
+			if got := row.end(r); got != row.want {
+				t.Errorf("the end is %s, want %s", got, row.want)
+			}
+			_ = r.q.CloseWithError(0, "")
+			servertest.Eventually(t, "the end of the connection", func() bool { return s.open() == 0 })
+			if n := over.GetCurrentConcurrency(); n != 0 {
+				t.Errorf("%d connections are served", n)
+			}
+			r = dial(t, addr)
+			if got := ofRequest(r); got != "200" {
 				t.Errorf("the next response is %s", got)
 			}
 		})

@@ -330,7 +330,7 @@ func TestSectionsThatTheClientDoesNotAccept(t *testing.T) {
 		}
 	}})
 	r := dial(t, addr)
-	r.uni(append([]byte{wire.StreamControl}, (&wire.Settings{SectionSize: 600}).Append(nil)...)...)
+	r.uni(append([]byte{wire.StreamControl}, (&wire.Settings{SectionSize: 600, LimitsSections: true}).Append(nil)...)...)
 	accepted := func() bool {
 		s := r.stream(true, frames(headers(":method: GET", ":scheme: https", ":authority: a", ":path: /?at=head"))...)
 		return r.response(s) == "200"
@@ -345,6 +345,21 @@ func TestSectionsThatTheClientDoesNotAccept(t *testing.T) {
 		if got := r.response(r.stream(true, headers(":method: GET", ":scheme: https", ":authority: a", ":path: /?at="+at)...)); got != want {
 			t.Errorf("%q: %s, want %s", at, got, want)
 		}
+	}
+}
+
+// A limit of 0 is one, and not the same as none (RFC 9114 section 7.2.4.1).
+func TestClientThatAcceptsNoSections(t *testing.T) {
+	_, addr := run(t, &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}})
+	r := dial(t, addr)
+	r.uni(append([]byte{wire.StreamControl}, frame(wire.TypeSettings, "\x06\x00")...)...)
+	got := ""
+	// the settings may arrive after a request
+	for i := 0; i < 1000 && (got == "" || got == "200"); i++ {
+		got = r.response(r.stream(true, getHead()...))
+	}
+	if got != "H3_INTERNAL_ERROR" {
+		t.Errorf("the response is %s", got)
 	}
 }
 
@@ -416,16 +431,24 @@ func TestHeadsTakeTheirTimeOnly(t *testing.T) {
 }
 
 func TestIdleConnectionsEnd(t *testing.T) {
-	servertest.Doubling(t, func(limit time.Duration) error {
-		_, addr := run(t, &fasthttp.Server{IdleTimeout: limit, Handler: func(*fasthttp.RequestCtx) {}})
-		r, err := tryDial(t, addr, new(quic.Config))
-		if err != nil {
-			return err
-		}
-		// either the server has closed it, or the client has noticed the timeout of QUIC itself
-		if got := r.ended(); got != "H3_NO_ERROR" && !strings.Contains(got, "no recent network activity") {
-			return errors.New(got)
-		}
-		return nil
-	})
+	for _, own := range []bool{true, false} {
+		servertest.Doubling(t, func(limit time.Duration) error {
+			over := &Server{Server: &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}}
+			if own {
+				over.Server.IdleTimeout = limit
+			} else {
+				over.QUICConfig = &quic.Config{HandshakeIdleTimeout: wait, MaxIdleTimeout: limit}
+			}
+			_, addr := runOver(t, over)
+			r, err := tryDial(t, addr, new(quic.Config))
+			if err != nil {
+				return err
+			}
+			// either the server has closed it, or the client has noticed the timeout of QUIC itself
+			if got := r.ended(); got != "H3_NO_ERROR" && !strings.Contains(got, "no recent network activity") {
+				return errors.New(got)
+			}
+			return nil
+		})
+	}
 }

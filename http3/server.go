@@ -7,6 +7,7 @@
 package http3
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -49,17 +50,20 @@ type Server struct {
 	// NextProtos and MinVersion are set by this package.
 	TLSConfig *tls.Config
 
-	// QUICConfig has the settings of QUIC. If it is nil they have their defaults. Streams are set by this
-	// package; so is the idle timeout if the fasthttp.Server has one, and then KeepAlivePeriod is set by
-	// default, so that requests may take longer. 0-RTT is refused unless it is allowed
-	// here. Its requests are served once the handshake is over, which a replay cannot complete
-	// (RFC 8470 section 3), so no handler has to answer 425 (Too Early).
+	// QUICConfig has the settings of QUIC. If it is nil they have their defaults, but for KeepAlivePeriod,
+	// which is 10 seconds, so that a request may take longer than the idle timeout. Streams are set by this
+	// package; so is the idle timeout if the fasthttp.Server has one. Otherwise the idle timeout of QUIC,
+	// which is 30 seconds by default, is also how long a connection may have no request, unless
+	// KeepAlivePeriod is set here. 0-RTT is refused unless it is allowed here. Its requests are served once
+	// the handshake is over, which a replay cannot complete (RFC 8470 section 3), so no handler has to
+	// answer 425 (Too Early).
 	QUICConfig *quic.Config
 
 	once    sync.Once
 	err     error
 	host    bridge.Server
 	limits  bridge.Limits
+	idle    time.Duration // for a connection without requests, or 0
 	workers *workers.Pool[*stream]
 
 	openTime           time.Duration // for the client to allow the streams of the server
@@ -133,6 +137,7 @@ func (s *Server) prepare() error {
 			return
 		}
 		s.limits = s.host.Limits()
+		s.idle = s.idleTime()
 		if s.openTime == 0 {
 			s.openTime = defaultOpenTime
 		}
@@ -157,6 +162,24 @@ const (
 	verifyFrom = 1000
 )
 
+// quicIdle is the default of MaxIdleTimeout of QUIC.
+const quicIdle = 30 * time.Second
+
+// idleTime returns how long a connection may have no requests, or 0 if there is no limit.
+func (s *Server) idleTime() time.Duration {
+	config := s.QUICConfig
+	switch {
+	case s.limits.IdleTimeout > 0:
+		return s.limits.IdleTimeout
+	case config == nil:
+		return quicIdle
+	case config.KeepAlivePeriod > 0:
+		// the application keeps idle connections
+		return 0
+	}
+	return cmp.Or(max(config.MaxIdleTimeout, 0), quicIdle)
+}
+
 // quicConfig returns the configuration of QUIC.
 func (s *Server) quicConfig() *quic.Config {
 	config := new(quic.Config)
@@ -166,10 +189,10 @@ func (s *Server) quicConfig() *quic.Config {
 	config.MaxIncomingStreams, config.MaxIncomingUniStreams = int64(s.limits.Streams), uniStreams
 	if s.limits.IdleTimeout > 0 {
 		config.MaxIdleTimeout = s.limits.IdleTimeout
-		if config.KeepAlivePeriod == 0 {
-			// QUIC does not know of requests: without a packet it would end a connection that has some
-			config.KeepAlivePeriod = keepAlive
-		}
+	}
+	if config.KeepAlivePeriod == 0 {
+		// QUIC does not know of requests: without a packet it would end a connection that has some
+		config.KeepAlivePeriod = keepAlive
 	}
 	if s.limits.Window > 0 {
 		config.InitialStreamReceiveWindow, config.MaxStreamReceiveWindow = s.limits.Window, s.limits.Window

@@ -53,6 +53,8 @@ type message struct {
 	trailers *field.List
 	over     error // why nothing more is received
 
+	undecoded bool // a section was read, but not decoded, since its entries have not arrived
+
 	// sending
 	room *bufpool.Buffer // of out
 	out  []byte
@@ -101,8 +103,16 @@ func (s *stream) serve() {
 	c, lent := s.c, true
 	s.begun = time.Now()
 	s.users.Store(1)
-	defer func() { s.leave(!lent) }()
+	reported := false
+	defer func() {
+		if !reported {
+			// a hook of the application has ended the goroutine
+			s.fault(wire.InternalError)
+		}
+		s.leave(!lent)
+	}()
 	c.reportState()
+	reported = true
 	if timeout := c.s.limits.HeadTimeout; timeout > 0 {
 		s.headTill = s.begun.Add(timeout)
 		_ = s.SetReadDeadline(s.headTill)
@@ -462,11 +472,11 @@ func (s *message) endSection(b []byte) (section []byte, ok bool) {
 	own := s.section
 	if own == nil {
 		section = b[s.from+wire.MaxFrameHead:]
-		return section, limit == 0 || uint64(len(section))*qpack.MostExpansion <= limit || qpack.SectionSize(section) <= limit
+		return section, uint64(len(section))*qpack.MostExpansion <= limit || qpack.SectionSize(section) <= limit
 	}
 	s.section = nil
 	starts := false
-	if ok = limit == 0 || own.Size() <= limit; ok {
+	if ok = own.Size() <= limit; ok {
 		section, starts = own.End(b)
 	} else {
 		starts = own.Drop()

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -44,7 +45,8 @@ var (
 // the limits of the client; requests for which these are the same share connections. Another one is
 // opened when the server permits no more requests on the first. Retries, time limits,
 // MaxResponseBodySize, ReadBufferSize, MaxConnDuration, MaxConnWaitTimeout, streams and traces
-// are the client's. Its dial functions, MaxConns and Protocols do not apply.
+// are the client's. Its dial functions, MaxConns and Protocols do not apply, and its methods
+// CloseIdleConnections, ConnsCount and IdleConnsCount leave the connections of the Transport out.
 //
 // A request that the server rejects, or has not processed when it ends a connection by GOAWAY, is sent
 // again, unless its body was a stream. When the time of a call is up, or its context ends, the
@@ -64,7 +66,8 @@ type Transport struct {
 	QUICConfig *quic.Config
 
 	// MaxConnsPerHost is how many connections of the same kind there may be,
-	// DefaultMaxConnsPerHost by default. If all of them are busy, calls wait.
+	// DefaultMaxConnsPerHost by default. If all of them are busy, calls wait. A connection on which the server
+	// accepts no more requests does not count, although it remains until its last one has ended.
 	MaxConnsPerHost int
 
 	// MaxIdleConnDuration is how long a connection without requests is kept,
@@ -90,7 +93,7 @@ type Transport struct {
 
 	mu       sync.Mutex
 	hosts    map[bridge.ClientKey]*host
-	sessions map[*tls.Config]tls.ClientSessionCache // a session is for one configuration alone
+	sessions sessions
 	over     bool
 }
 
@@ -107,15 +110,31 @@ type host struct {
 // dialing is a dial, for which calls wait.
 type dialing struct {
 	done chan struct{} // closed at the end
-	err  error         // read after done
+
+	// read after done
+	conn *clientConn
+	err  error
 }
+
+// lost returns why the connection has ended before any request, or nil.
+func (d *dialing) lost() error {
+	d.conn.mu.Lock()
+	used := d.conn.lastUse != 0 || len(d.conn.streams) > 0
+	d.conn.mu.Unlock()
+	if used {
+		return nil
+	}
+	return context.Cause(d.conn.q.Context())
+}
+
+// maxLost is how many connections a call waits for that the server ends before any request.
+const maxLost = 3
 
 // prepare prepares t for its first request.
 func (t *Transport) prepare() {
 	t.once.Do(func() {
 		t.life, t.end = context.WithCancel(context.Background())
 		t.hosts = make(map[bridge.ClientKey]*host)
-		t.sessions = make(map[*tls.Config]tls.ClientSessionCache)
 		t.rt = bridge.NewTransport((*connections)(t)).(fasthttp.RoundTripperContext)
 	})
 }
@@ -132,7 +151,7 @@ func (t *Transport) RoundTripContext(ctx context.Context, hc *fasthttp.HostClien
 	return t.rt.RoundTripContext(ctx, hc, req, resp)
 }
 
-// CloseIdleConnections closes the connections without requests.
+// CloseIdleConnections closes the connections without requests, of all clients that use the Transport.
 func (t *Transport) CloseIdleConnections() {
 	for _, c := range t.all() {
 		c.closeIfIdle()
@@ -182,7 +201,7 @@ func (t *Transport) open(key *bridge.ClientKey, wait bridge.ClientWait) (bridge.
 		key.TLS = t.TLSConfig
 	}
 	var limited context.Context // made when it is needed
-	for {
+	for lost := 0; ; {
 		s, busy, d, err := t.get(key, wait.MaxDuration)
 		if err != nil {
 			return nil, err
@@ -203,6 +222,11 @@ func (t *Transport) open(key *bridge.ClientKey, wait bridge.ClientWait) (bridge.
 			case <-d.done:
 				if d.err != nil {
 					return nil, d.err
+				}
+				if err = d.lost(); err != nil {
+					if lost++; lost == maxLost {
+						return nil, lossOf(err)
+					}
 				}
 			case <-limited.Done():
 				return nil, context.Cause(limited)
@@ -305,22 +329,8 @@ func awaitStream(ctx context.Context, conns []*clientConn) (s *clientStream, err
 
 // connect makes a connection, and serves it.
 func (t *Transport) connect(h *host, d *dialing, from int) {
-	c, err := t.dial(h, from)
-	t.mu.Lock()
-	h.dial, d.err = nil, err
-	if err == nil && t.over {
-		d.err = ErrTransportClosed
-		c.close()
-	}
-	if err == nil {
-		h.conns = append(h.conns, c)
-	} else {
-		h.next++
-		t.forget(h)
-	}
-	t.mu.Unlock()
-	close(d.done)
-	if err != nil {
+	c := t.finish(h, d, from)
+	if c == nil {
 		return
 	}
 	c.mu.Lock()
@@ -336,6 +346,36 @@ func (t *Transport) connect(h *host, d *dialing, from int) {
 		h.conns = slices.Delete(h.conns, i, i+1)
 	}
 	t.forget(h)
+}
+
+// errNoDial is the error of a dial function that has ended its goroutine.
+var errNoDial = errors.New("http3: the dial has ended its goroutine")
+
+// finish makes a connection, and ends the dial. It returns nil if there is no connection. The dial function of the
+// application may panic, or end the goroutine.
+func (t *Transport) finish(h *host, d *dialing, from int) (c *clientConn) {
+	err := errNoDial
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("http3: panic while dialing: %v\n%s", p, debug.Stack())
+		}
+		t.mu.Lock()
+		h.dial, d.conn, d.err = nil, c, err
+		if err == nil && t.over {
+			d.err = ErrTransportClosed
+			c.close()
+		}
+		if err == nil {
+			h.conns = append(h.conns, c)
+		} else {
+			h.next++
+			t.forget(h)
+		}
+		t.mu.Unlock()
+		close(d.done)
+	}()
+	c, err = t.dial(h, from)
+	return c
 }
 
 // forget removes an unused host. mu is held.

@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"net"
 	"net/netip"
 	"strings"
 	"time"
+	"weak"
 
 	"github.com/quic-go/quic-go"
 
@@ -104,7 +106,7 @@ func dialUDP(ctx context.Context, to netip.AddrPort, config *tls.Config, setting
 
 // clientTLS returns the configuration of TLS for a host.
 func (t *Transport) clientTLS(key *bridge.ClientKey, host string) *tls.Config {
-	given, config := key.TLS, key.TLS
+	config := key.TLS
 	if config == nil {
 		config = new(tls.Config)
 	}
@@ -115,13 +117,41 @@ func (t *Transport) clientTLS(key *bridge.ClientKey, host string) *tls.Config {
 	}
 	if config.ClientSessionCache == nil {
 		t.mu.Lock()
-		if t.sessions[given] == nil {
-			t.sessions[given] = tls.NewLRUClientSessionCache(0)
-		}
-		config.ClientSessionCache = t.sessions[given]
+		config.ClientSessionCache = t.sessions.of(key.TLS)
 		t.mu.Unlock()
 	}
 	return config
+}
+
+// sessions has the sessions of TLS configurations: a session is for one of them alone. A client may have any
+// number of configurations one after the other, so the sessions of unused ones are not kept.
+type sessions struct {
+	caches map[weak.Pointer[tls.Config]]tls.ClientSessionCache
+	full   int // with so many the unused ones are removed
+}
+
+// minSessions is the smallest value of full.
+const minSessions = 64
+
+// of returns the sessions of a configuration, which may be nil.
+func (s *sessions) of(config *tls.Config) tls.ClientSessionCache {
+	key := weak.Make(config)
+	if cache := s.caches[key]; cache != nil {
+		return cache
+	}
+	if len(s.caches) >= s.full {
+		none := weak.Make[tls.Config](nil)
+		maps.DeleteFunc(s.caches, func(of weak.Pointer[tls.Config], _ tls.ClientSessionCache) bool {
+			return of != none && of.Value() == nil
+		})
+		s.full = max(2*len(s.caches), minSessions)
+	}
+	if s.caches == nil {
+		s.caches = make(map[weak.Pointer[tls.Config]]tls.ClientSessionCache)
+	}
+	cache := tls.NewLRUClientSessionCache(0)
+	s.caches[key] = cache
+	return cache
 }
 
 // clientQUIC returns the configuration of QUIC.

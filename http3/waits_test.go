@@ -17,32 +17,39 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// IdleTimeout does not limit requests, also if their clients are silent meanwhile.
+// Neither IdleTimeout nor the idle timeout of QUIC limits requests, also if their clients are silent meanwhile.
 func TestIdleTimeoutSparesRequests(t *testing.T) {
 	t.Parallel()
-	servertest.Doubling(t, func(idle time.Duration) error {
-		_, addr := runOver(t, &Server{QUICConfig: &quic.Config{HandshakeIdleTimeout: wait}, Server: &fasthttp.Server{
-			IdleTimeout: idle, Handler: func(*fasthttp.RequestCtx) {
+	for _, own := range []bool{true, false} {
+		servertest.Doubling(t, func(limit time.Duration) error {
+			idle := 10 * limit // QUIC waits for some round trips at least
+			over := &Server{QUICConfig: &quic.Config{HandshakeIdleTimeout: wait}, Server: &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {
 				busy, cancel := context.WithTimeout(context.Background(), 4*idle)
 				defer cancel()
 				<-busy.Done()
-			},
-		}})
-		r, err := tryDial(t, addr, new(quic.Config))
-		if err != nil {
-			return err
-		}
-		s, err := r.q.OpenStream()
-		if err != nil {
-			return err
-		}
-		_, _ = s.Write(getHead())
-		_ = s.Close()
-		if got := r.response(s); got != "200" {
-			return errors.New(got)
-		}
-		return nil
-	})
+			}}}
+			if own {
+				over.Server.IdleTimeout = idle
+			} else {
+				over.QUICConfig.MaxIdleTimeout = idle
+			}
+			_, addr := runOver(t, over)
+			r, err := tryDial(t, addr, new(quic.Config))
+			if err != nil {
+				return err
+			}
+			s, err := r.q.OpenStream()
+			if err != nil {
+				return err
+			}
+			_, _ = s.Write(getHead())
+			_ = s.Close()
+			if got := r.response(s); got != "200" {
+				return errors.New(got)
+			}
+			return nil
+		})
+	}
 }
 
 // Trailers whose entries never come take no more time than the rest of the request.

@@ -1,6 +1,9 @@
 package wire
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // The identifiers of settings (RFC 9114 section 7.2.4.1, RFC 9204 section 5, RFC 9220 section 3).
 const (
@@ -14,24 +17,31 @@ const (
 type Settings struct {
 	TableCapacity   uint64 // of the QPACK decoder
 	BlockedStreams  uint64
-	SectionSize     uint64 // the largest field section; 0 if there is no limit
-	ExtendedConnect bool   // RFC 9220
+	SectionSize     uint64 // the largest field section, if LimitsSections is set
+	LimitsSections  bool
+	ExtendedConnect bool // RFC 9220
+}
+
+// SectionLimit returns the size of the largest field section: the largest number if there is no limit.
+func (s *Settings) SectionLimit() uint64 {
+	if s.LimitsSections {
+		return s.SectionSize
+	}
+	return math.MaxUint64
 }
 
 // Append appends a SETTINGS frame. A setting that has its default value is left out.
 func (s *Settings) Append(dst []byte) []byte {
 	var p []byte
-	set := func(id, value uint64) {
-		if value != 0 {
+	set := func(id, value uint64, differs bool) {
+		if differs {
 			p = AppendVarint(AppendVarint(p, id), value)
 		}
 	}
-	set(settingTableCapacity, s.TableCapacity)
-	set(settingSectionSize, s.SectionSize)
-	set(settingBlockedStreams, s.BlockedStreams)
-	if s.ExtendedConnect {
-		set(settingExtendedConnect, 1)
-	}
+	set(settingTableCapacity, s.TableCapacity, s.TableCapacity != 0)
+	set(settingSectionSize, s.SectionSize, s.LimitsSections)
+	set(settingBlockedStreams, s.BlockedStreams, s.BlockedStreams != 0)
+	set(settingExtendedConnect, 1, s.ExtendedConnect)
 	return append(AppendFrame(dst, TypeSettings, len(p)), p...)
 }
 
@@ -63,7 +73,7 @@ func (s *Settings) Parse(payload []byte) *Error {
 		case settingTableCapacity:
 			s.TableCapacity = value
 		case settingSectionSize:
-			s.SectionSize = value
+			s.SectionSize, s.LimitsSections = value, true
 		case settingBlockedStreams:
 			s.BlockedStreams = value
 		case settingExtendedConnect:

@@ -158,7 +158,7 @@ func TestInformationalResponsesMayComeFirst(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	for _, s := range []Settings{{}, {TableCapacity: 4096, BlockedStreams: 16, SectionSize: 1 << 20, ExtendedConnect: true}} {
+	for _, s := range []Settings{{}, {LimitsSections: true}, {TableCapacity: 4096, BlockedStreams: 16, SectionSize: 1 << 20, LimitsSections: true, ExtendedConnect: true}} {
 		b := s.Append(nil)
 		var got Settings
 		if b[0] != byte(TypeSettings) || int(b[1]) != len(b)-2 {
