@@ -521,7 +521,7 @@ func (c *eventConn) Expire() bool {
 	}
 	c.inputEnds(os.ErrDeadlineExceeded)
 	if c.p == nil {
-		if !c.GetsTimeoutResponse() {
+		if !c.GetsTimeoutResponse() || c.isChoked() {
 			c.finish(false)
 			return false
 		}
@@ -634,7 +634,12 @@ func (c *eventConn) ClaimStalled(p Protocol) (confirm func() (end func(err error
 }
 
 // hasInput reports whether unread bytes have arrived: they are about to be served.
-func (c *eventConn) hasInput() bool { return c.overTLS && c.tls().HasInput() || c.isReadable() }
+func (c *eventConn) hasInput() bool {
+	return !c.isChoked() && (c.overTLS && c.tls().HasInput() || c.isReadable())
+}
+
+// isChoked reports whether nothing is read, for as long as the peer takes no answers of TLS.
+func (c *eventConn) isChoked() bool { return c.overTLS && c.tls().Choked() }
 
 // isReadable reports whether a read finds bytes, or the end of the input. A poll for POLLIN is not
 // enough: a UNIX socket also reports urgent data, which no read takes.

@@ -87,7 +87,10 @@ func LingerOn(nc net.Conn, most int64) {
 	defer bufpool.Put(rest)
 	l := beginLingering(most)
 	for wait := LingerTime; wait > 0; wait = l.wait(clock.Monotonic()) {
-		_ = nc.SetReadDeadline(time.Now().Add(wait))
+		if nc.SetReadDeadline(time.Now().Add(wait)) != nil {
+			// a Read could wait for as long as the peer likes
+			return
+		}
 		n, err := nc.Read(rest.B[:cap(rest.B)])
 		if errors.Is(err, os.ErrDeadlineExceeded) && l.isLate(clock.Monotonic()) {
 			_ = nc.SetReadDeadline(time.Now().Add(lingerLook))

@@ -403,10 +403,10 @@ func (r *peerWatcher) await() {
 
 // Watch implements Link.
 func (e *portable) Watch(w Watcher, mayRead bool) {
-	if !mayRead {
+	// without deadlines Unwatch could not end the Read
+	if !mayRead || e.nc.SetReadDeadline(time.Time{}) != nil {
 		return
 	}
-	_ = e.nc.SetReadDeadline(time.Time{})
 	if e.watcher == nil {
 		e.watcher = newPeerWatcher()
 	}

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"fmt"
+	"io"
 	"net"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -182,4 +184,64 @@ func TestPanicsInAShutdownEndTheConnection(t *testing.T) {
 			t.Errorf("the log is %q", line)
 		}
 	})
+}
+
+// admittingHost is a logHost that asks for addresses, as a limit for each address does, and counts
+// the connections that it has admitted.
+type admittingHost struct {
+	logHost
+	admitted atomic.Int32
+	prepare  func()
+}
+
+func (h *admittingHost) Admit(nc net.Conn) (peer netip.Addr, err error) {
+	_ = nc.RemoteAddr()
+	h.admitted.Add(1)
+	return peer, nil
+}
+
+func (h *admittingHost) Prepare(net.Conn) {
+	if h.prepare != nil {
+		h.prepare()
+	}
+}
+
+func (h *admittingHost) ConnClosed(netip.Addr) { h.admitted.Add(-1) }
+
+// placelessConn is a connection whose address cannot be had.
+type placelessConn struct{ faultyConn }
+
+func (*placelessConn) RemoteAddr() net.Addr { panic("a mistake") }
+
+// A panic before a connection is served ends that connection, not Serve, nor the process if a
+// worker has accepted the connection.
+func TestPanicsWhileAcceptingEndTheConnection(t *testing.T) {
+	for _, part := range []string{"admitting", "preparing"} {
+		t.Run(part, func(t *testing.T) {
+			h := &admittingHost{logHost: logHost{logs: make(chan string, 9)}}
+			s := &Set{Host: h}
+			s.Renew()
+			near, far := net.Pipe()
+			defer far.Close()
+			_ = far.SetDeadline(time.Now().Add(servertest.Patience))
+			c := net.Conn(&faultyConn{Conn: near})
+			if part == "admitting" {
+				c = &placelessConn{faultyConn{Conn: near, closed: faults["panic"]}}
+			} else {
+				h.prepare = faults["panic"]
+			}
+			if e := s.accepted(c); e != nil {
+				t.Error("the connection is served")
+			}
+			if line := servertest.Receive(t, "the log", h.logs); !strings.Contains(line, "a mistake") {
+				t.Errorf("the log is %q", line)
+			}
+			if n := h.admitted.Load(); n != 0 {
+				t.Errorf("%d connections are counted", n)
+			}
+			if _, err := far.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("the connection is not closed: %v", err)
+			}
+		})
+	}
 }

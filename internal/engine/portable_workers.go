@@ -3,7 +3,9 @@ package engine
 import (
 	"cmp"
 	"net"
+	"net/netip"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -91,16 +93,40 @@ func (s *Set) Serve(ln net.Listener) error {
 	}
 }
 
-// accepted prepares a connection for being served, or refuses it and returns nil.
+// accepted prepares a connection for being served, or refuses it and returns nil. A panic of its
+// methods ends that connection alone: nothing else might recover it on the goroutine of a worker.
 func (s *Set) accepted(nc net.Conn) *portable {
+	var peer netip.Addr
+	admitted, returned := false, false
+	defer func() {
+		if !returned {
+			if admitted {
+				s.Host.ConnClosed(peer)
+			}
+			s.acceptFailed(nc, recover())
+		}
+	}()
 	peer, err := s.Host.Admit(nc)
 	if err != nil {
+		returned = true
 		go s.Host.Refuse(nc, err)
 		s.Host.OnOverload(err)
 		return nil
 	}
+	admitted = true
 	s.Host.Prepare(nc)
-	return s.newPortable(nc, peer)
+	e := s.newPortable(nc, peer)
+	returned = true
+	return e
+}
+
+// acceptFailed closes a connection whose methods have panicked, or have ended the goroutine, before
+// it was served.
+func (s *Set) acceptFailed(nc net.Conn, panicked any) {
+	if panicked != nil {
+		s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
+	}
+	s.guarded(func() { _ = nc.Close() })
 }
 
 func newConnWorkers(s *Set, ln net.Listener) *connWorkers {

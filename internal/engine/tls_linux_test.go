@@ -482,3 +482,52 @@ func TestPeersThatReadSlowlyGetTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// Bytes that are not read since answers of TLS wait for room take no deadline away, neither that
+// of a first request nor that of a shutdown.
+func TestUnreadBytesOfAPeerThatTakesNothingDoNotCount(t *testing.T) {
+	for name, end := range map[string]func(c *eventConn){
+		"deadline": func(c *eventConn) {
+			// as the wheel does
+			if c.Expire() {
+				c.net.Release()
+			}
+		},
+		"shutdown": func(c *eventConn) {
+			c.net.Release()
+			c.Set.closeIdle(t.Context())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTLSServer(t, new(tlsHost), Limits{First: time.Hour, RespondsOnTimeout: true})
+			nc := s.dial()
+			servertest.Must(t, tls.Client(nc, clientConfig()).Handshake())
+			c := acquired(t, s.set, (*eventConn).Waiting)
+			_, err := nc.Write([]byte("\x17\x03\x03\x01"))
+			servertest.Must(t, err)
+			servertest.Eventually(t, "the bytes are there", c.isReadable)
+			owned, junk := true, make([]byte, 1<<16)
+			servertest.Eventually(t, "the connection is closed", func() bool {
+				owned = owned || c.net.TryAcquire()
+				// what was written moves on to the peer for a while, and leaves room behind
+				if owned && choke(c, junk) {
+					owned = false
+					end(c)
+				}
+				return s.set.Open() == 0
+			})
+		})
+	}
+}
+
+// choke fills the room for output, and then makes TLS wait for room, so that nothing is read. It
+// reports whether there is still none.
+func choke(c *eventConn, junk []byte) bool {
+	for {
+		if _, err := c.net.Write(junk, nil); err != nil {
+			break
+		}
+	}
+	_, _ = c.tls().Send(junk, nil)
+	return c.tls().Choked()
+}

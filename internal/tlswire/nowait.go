@@ -57,6 +57,18 @@ func (v *View) ReadNow(p []byte) (n int, err error) {
 	return n, err
 }
 
+// Choked reports whether ReadNow reads nothing, whatever has arrived: the peer takes no responses to
+// its messages of TLS itself.
+func (v *View) Choked() bool {
+	w := v.wire
+	// a goroutine of the application that writes may hold mu for long
+	if !w.held.Load() || !w.mu.TryLock() {
+		return false
+	}
+	defer w.mu.Unlock()
+	return w.pushGathered() != nil && w.unsentBytes() > MaxUnsent
+}
+
 func (v *View) readNow(p []byte) (n int, err error) {
 	w := v.wire
 	w.waitless.Add(1)
@@ -354,6 +366,11 @@ func (w *wire) pushGathered() error {
 func (w *wire) unsent() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.unsentBytes()
+}
+
+// unsentBytes is unsent with mu held.
+func (w *wire) unsentBytes() int {
 	if w.gathered == nil {
 		return 0
 	}

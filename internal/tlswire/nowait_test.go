@@ -546,7 +546,13 @@ func TestAnswersOfTLSAreBounded(t *testing.T) {
 	if p.socket.in.Len() == 0 {
 		t.Error("everything was read")
 	}
+	if !p.v.Choked() {
+		t.Error("it seems that more is read")
+	}
 	p.socket.room = 1 << 30
+	if p.v.Choked() {
+		t.Error("with room: it seems that nothing is read")
+	}
 	if got, err := p.read(); len(got) == 0 || err != syscall.EAGAIN {
 		t.Errorf("with room: %d bytes, %v", len(got), err)
 	}
