@@ -301,8 +301,8 @@ func through(proxy *url.URL) func(ctx context.Context, network, addr string) (ne
 	}
 }
 
-// aside connects with a function that has no context, and returns when ctx ends. A connection that
-// is late is closed.
+// aside connects with a function that has no context, and returns when ctx ends. It closes a late
+// connection.
 func aside(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, error) {
 	if ctx.Done() == nil {
 		return connect()

@@ -80,7 +80,7 @@ func (l *lingering) isLate(now time.Duration) bool { return now-l.since > l.gran
 // most bytes at most.
 func LingerOn(nc net.Conn, most int64) { LingerUntil(nc, most, time.Time{}) }
 
-// LingerUntil is LingerOn that ends at a time at the latest, unless that is zero.
+// LingerUntil is LingerOn with a limit for the whole time, unless end is zero.
 func LingerUntil(nc net.Conn, most int64, end time.Time) {
 	half, ok := nc.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
