@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,6 +19,18 @@ import (
 // inheritedFD is the descriptor, in a child, of the master's listener: the first one
 // after standard input, output and error.
 const inheritedFD = 3
+
+// isChild is set in a child that serves: its environment no longer says so.
+var isChild atomic.Bool
+
+// becomeChild removes the variables of this package from the environment: programs that this child
+// starts, such as itself again, are no children.
+func becomeChild() {
+	isChild.Store(true)
+	masterPID()
+	_ = os.Unsetenv(childEnv)
+	_ = os.Unsetenv(masterEnv)
+}
 
 // serveChild serves in a child.
 func (p *Prefork) serveChild(addr string, serve func(ln net.Listener) error) error {
@@ -71,12 +85,12 @@ func (p *Prefork) childListener(addr string) (net.Listener, error) {
 
 // masterPID returns the process id of the master. The master may have died already, so the
 // value that it has passed takes precedence over the system's.
-func masterPID() int {
+var masterPID = sync.OnceValue(func() int {
 	if pid, err := strconv.Atoi(os.Getenv(masterEnv)); err == nil {
 		return pid
 	}
 	return os.Getppid()
-}
+})
 
 // masterInterval is how often a child checks whether its master has died.
 const masterInterval = 250 * time.Millisecond

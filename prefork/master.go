@@ -17,8 +17,8 @@ import (
 // except that another goroutine for each child waits for its end.
 type master struct {
 	*Prefork
-	files    []*os.File // the files that children inherit
-	children map[int]*exec.Cmd
+	files    []*os.File         // the files that children inherit
+	children map[*exec.Cmd]bool // not by process id, which the system may give to the next child
 	ended    chan childEnd
 	stopping chan struct{} // closed when children are not replaced any more
 	crashes  int
@@ -26,18 +26,22 @@ type master struct {
 
 // childEnd reports that a child has ended, and that it is time to replace it.
 type childEnd struct {
-	pid   int
+	cmd   *exec.Cmd
 	state string
+}
+
+func newMaster(p *Prefork) *master {
+	return &master{
+		Prefork:  p,
+		children: make(map[*exec.Cmd]bool),
+		ended:    make(chan childEnd),
+		stopping: make(chan struct{}),
+	}
 }
 
 // watchChildren runs the master.
 func (p *Prefork) watchChildren(addr string) error {
-	m := &master{
-		Prefork:  p,
-		children: make(map[int]*exec.Cmd),
-		ended:    make(chan childEnd),
-		stopping: make(chan struct{}),
-	}
+	m := newMaster(p)
 	if !p.Reuseport {
 		if err := m.listen(addr); err != nil {
 			return err
@@ -57,8 +61,8 @@ func (p *Prefork) watchChildren(addr string) error {
 	}
 	if p.OnMasterReady != nil {
 		pids := make([]int, 0, len(m.children))
-		for pid := range m.children {
-			pids = append(pids, pid)
+		for cmd := range m.children {
+			pids = append(pids, cmd.Process.Pid)
 		}
 		if err := p.OnMasterReady(pids); err != nil {
 			return err
@@ -109,8 +113,8 @@ func (m *master) spawn() (pid int, err error) {
 		return 0, err
 	}
 	pid = cmd.Process.Pid
-	m.children[pid] = cmd
-	go m.wait(pid, cmd)
+	m.children[cmd] = true
+	go m.wait(cmd)
 	if m.OnChildSpawn != nil {
 		if err := m.OnChildSpawn(pid); err != nil {
 			return 0, err
@@ -158,7 +162,7 @@ func (m *master) startSelf(files []*os.File) (*exec.Cmd, error) {
 }
 
 // wait waits for a child to end, and then for the time to replace it.
-func (m *master) wait(pid int, cmd *exec.Cmd) {
+func (m *master) wait(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 	if m.RecoverInterval > 0 {
 		timer := time.NewTimer(m.RecoverInterval)
@@ -168,14 +172,15 @@ func (m *master) wait(pid int, cmd *exec.Cmd) {
 		case <-m.stopping:
 		}
 	}
-	m.ended <- childEnd{pid, cmd.ProcessState.String()}
+	m.ended <- childEnd{cmd, cmd.ProcessState.String()}
 }
 
 // replace starts a child to replace one that has ended.
 func (m *master) replace(end childEnd) error {
-	delete(m.children, end.pid)
+	delete(m.children, end.cmd)
 	m.crashes++
-	m.logger().Printf("prefork: child %d has ended: %s", end.pid, end.state)
+	old := end.cmd.Process.Pid
+	m.logger().Printf("prefork: child %d has ended: %s", old, end.state)
 	if m.crashes > m.RecoverThreshold {
 		m.logger().Printf("prefork: %d children have ended, more than the %d that are replaced", m.crashes, m.RecoverThreshold)
 		return ErrOverRecovery
@@ -185,7 +190,7 @@ func (m *master) replace(end childEnd) error {
 		return err
 	}
 	if m.OnChildRecover != nil {
-		m.OnChildRecover(end.pid, pid)
+		m.OnChildRecover(old, pid)
 	}
 	return nil
 }
@@ -193,7 +198,7 @@ func (m *master) replace(end childEnd) error {
 // stop ends all children and waits for them.
 func (m *master) stop() {
 	close(m.stopping)
-	for _, cmd := range m.children {
+	for cmd := range m.children {
 		terminate(cmd.Process)
 	}
 	grace := m.ShutdownGracePeriod
@@ -205,10 +210,10 @@ func (m *master) stop() {
 	for len(m.children) > 0 {
 		select {
 		case end := <-m.ended:
-			delete(m.children, end.pid)
+			delete(m.children, end.cmd)
 		case <-timer.C:
-			for pid, cmd := range m.children {
-				m.logger().Printf("prefork: child %d did not end in %v and is killed", pid, grace)
+			for cmd := range m.children {
+				m.logger().Printf("prefork: child %d did not end in %v and is killed", cmd.Process.Pid, grace)
 				_ = cmd.Process.Kill()
 			}
 		}

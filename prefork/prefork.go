@@ -142,8 +142,10 @@ func New(s *fasthttp.Server) *Prefork {
 	return p
 }
 
-// IsChild reports whether this process is a child.
-func IsChild() bool { return os.Getenv(childEnv) == "1" }
+// IsChild reports whether this process is a child. A ListenAndServe method of a child removes
+// FASTHTTP_PREFORK_CHILD from the environment, so that programs which the child starts from then on
+// are no children.
+func IsChild() bool { return isChild.Load() || os.Getenv(childEnv) == "1" }
 
 // ListenAndServe serves HTTP on addr, of the form "host:port".
 //
@@ -182,6 +184,7 @@ func (p *Prefork) run(addr string, serve func(ln net.Listener) error) error {
 		return ErrOnlyReuseportOnWindows
 	}
 	if IsChild() {
+		becomeChild()
 		return p.serveChild(addr, serve)
 	}
 	return p.watchChildren(addr)

@@ -73,6 +73,8 @@ func serveForTest() error {
 			os.Exit(7)
 		case "/session":
 			fmt.Fprint(ctx, os.Getpid(), " ", ctx.TLSConnectionState().DidResume)
+		case "/environment":
+			fmt.Fprintf(ctx, "%v %q %q", IsChild(), os.Getenv(childEnv), os.Getenv(masterEnv))
 		case "/protocol":
 			fmt.Fprintf(ctx, "%d %s", os.Getpid(), ctx.Request.Header.Protocol())
 		default:
@@ -589,6 +591,40 @@ func TestChildIsToldByTheEnvironment(t *testing.T) {
 		if IsChild() != want {
 			t.Errorf("%s=%q: IsChild is %v", childEnv, value, !want)
 		}
+	}
+}
+
+// A program that a child starts, such as this one again, is no child.
+func TestProgramsThatAChildStartsAreNoChildren(t *testing.T) {
+	f := startFamily(t, "inherit", "auto")
+	if got, want := f.get(t, "/environment"), `true "" ""`; got != want {
+		t.Errorf("IsChild and the environment in a child are %s, want %s", got, want)
+	}
+	_ = f.cmd.Process.Signal(syscall.SIGTERM)
+	if err := f.wait(t); err != nil {
+		t.Errorf("the master ends with %v", err)
+	}
+}
+
+// TestChildrenMayHaveTheSameProcessID has a child that has ended, and another one to which the system
+// has given its process id before it was replaced.
+func TestChildrenMayHaveTheSameProcessID(t *testing.T) {
+	const free = 1 << 30 // more than any system has
+	p := &Prefork{Logger: discard{}, CommandProducer: func([]*os.File) (*exec.Cmd, error) {
+		return &exec.Cmd{Process: &os.Process{Pid: free}}, nil
+	}}
+	m := newMaster(p)
+	for range 2 {
+		if pid, err := m.spawn(); pid != free || err != nil {
+			t.Errorf("process %d, %v", pid, err)
+		}
+	}
+	if n := len(m.children); n != 2 {
+		t.Errorf("the master knows %d children, want 2", n)
+	}
+	m.stop()
+	if n := len(m.children); n != 0 {
+		t.Errorf("the master has stopped without the end of %d children", n)
 	}
 }
 

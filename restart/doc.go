@@ -16,6 +16,9 @@
 //		log.Fatal(err)
 //	}
 //
+// The new process runs the file that has the name by which this one was started, which may be a
+// symbolic link to the file of another release by then.
+//
 // If the new process cannot be started, ends, or does not serve in time, the reason is logged, and
 // the old process continues as before the signal. The new one gets SIGTERM, and is killed if it has
 // not ended within Server.ShutdownTimeout.

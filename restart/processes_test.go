@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -29,14 +30,16 @@ import (
 // The processes of the tests run the test binary. These variables make it a server.
 const (
 	// roleEnv decides how a process replaces another one: it serves, exits, refuses to be ready,
-	// is ready when gateEnv, a named pipe, is opened, or ends the process before it and waits for
-	// its own end.
+	// is ready when gateEnv, a named pipe, is opened, ends the process before it and waits for
+	// its own end, or does not end before the pipe is closed.
 	roleEnv = "FASTHTTP_RESTART_TEST_ROLE"
 	gateEnv = "FASTHTTP_RESTART_TEST_GATE"
 	// listenEnv are the arguments of Listen, "tcp 127.0.0.1:0" each, separated by commas.
 	listenEnv = "FASTHTTP_RESTART_TEST_LISTEN"
 	// certEnv is the folder with the certificate; without it there is no TLS.
 	certEnv = "FASTHTTP_RESTART_TEST_CERT"
+	// releaseEnv is the text of /release.
+	releaseEnv = "FASTHTTP_RESTART_TEST_RELEASE"
 	// portableEnv is set for the portable engine.
 	portableEnv = "FASTHTTP_RESTART_TEST_PORTABLE"
 )
@@ -61,6 +64,11 @@ func serve(role string, replaces bool) error {
 	if role == "exits" && replaces {
 		os.Exit(3)
 	}
+	if role == "stays" {
+		signal.Ignore(syscall.SIGTERM)
+		_, err := os.ReadFile(os.Getenv(gateEnv))
+		return err
+	}
 	var lns []net.Listener
 	for part := range strings.SplitSeq(os.Getenv(listenEnv), ",") {
 		network, addr, _ := strings.Cut(part, " ")
@@ -74,6 +82,10 @@ func serve(role string, replaces bool) error {
 	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) == "/echo" {
 			_ = upgrader.Upgrade(ctx, echo)
+			return
+		}
+		if string(ctx.Path()) == "/release" {
+			_, _ = ctx.WriteString(os.Getenv(releaseEnv))
 			return
 		}
 		_, _ = ctx.Write(ctx.PostBody())
@@ -260,6 +272,37 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 	}
 }
 
+// TestRestartFollowsASymbolicLink has a program whose name is a symbolic link, which leads to another
+// file at the restart.
+func TestRestartFollowsASymbolicLink(t *testing.T) {
+	m, dir := newManager(t), t.TempDir()
+	current, next := filepath.Join(dir, "current"), filepath.Join(dir, "next")
+	self, err := os.Executable()
+	servertest.Must(t, err)
+	servertest.Must(t, os.Symlink(self, current))
+	servertest.Must(t, os.WriteFile(next, []byte("#!/bin/sh\n"+releaseEnv+"=next exec '"+self+"'\n"), 0o700))
+	cmd := command("serves", "tcp 127.0.0.1:0")
+	cmd.Args[len(cmd.Args)-1] = current
+	cmd.Env = append(cmd.Env, m.env)
+	c := restarttest.Start(t, cmd)
+	m.expect(t, "READY=1")
+	servertest.Must(t, os.Symlink(next, current+".new"))
+	servertest.Must(t, os.Rename(current+".new", current))
+	restart(t, c, m)
+	// the process before may accept a few connections more
+	servertest.Eventually(t, "an answer of the next release", func() bool {
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		resp, err := client.Get("http://" + c.Addr + "/release")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		answer, err := io.ReadAll(resp.Body)
+		return err == nil && string(answer) == "next"
+	})
+	c.End(t)
+}
+
 // TestRestartReadsTheCertificateAgain has a certificate that was renewed before a restart.
 func TestRestartReadsTheCertificateAgain(t *testing.T) {
 	m, dir := newManager(t), t.TempDir()
@@ -406,6 +449,47 @@ func TestEndWhileANewProcessStarts(t *testing.T) {
 	m.expect(t, "RELOADING=1")
 	c.End(t)
 	m.expect(t, "STOPPING=1")
+}
+
+// TestEndDoesNotWaitForANewProcess ends a process while a new one starts, and does not end: the
+// server is shut down meanwhile.
+func TestEndDoesNotWaitForANewProcess(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	servertest.Must(t, syscall.Mkfifo(gate, 0o600))
+	t.Setenv(roleEnv, "stays")
+	t.Setenv(gateEnv, gate)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	servertest.Must(t, err)
+	s := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}, ShutdownTimeout: servertest.Never}
+	r := &Runner{Server: s, Args: []string{}, StartTimeout: servertest.Never}
+	l := &life{Runner: r, lns: []net.Listener{ln}, names: []string{"tcp+"}, served: make(chan error, 1), serving: 1, restarts: make(chan os.Signal, 1)}
+	go func() { l.served <- s.Serve(ln) }()
+	conn, err := net.Dial("tcp", ln.Addr().String())
+	servertest.Must(t, err)
+	defer conn.Close()
+	_, err = conn.Write([]byte(servertest.Get("/")))
+	servertest.Must(t, err)
+	_, err = conn.Read(make([]byte, 1))
+	servertest.Must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.supervise(ctx) }()
+	l.restarts <- syscall.SIGHUP
+	opened := make(chan *os.File, 1)
+	go func() {
+		f, _ := os.OpenFile(gate, os.O_WRONLY, 0)
+		opened <- f
+	}()
+	f := servertest.Receive(t, "a new process that ignores signals", opened)
+	cancel()
+	// the server closes a connection without a request
+	_ = conn.SetReadDeadline(time.Now().Add(servertest.Patience))
+	_, err = io.Copy(io.Discard, conn)
+	_ = f.Close()
+	if err != nil {
+		t.Errorf("the server is not shut down: %v", err)
+	}
+	servertest.Must(t, servertest.Receive(t, "the end", ended))
 }
 
 // TestNewProcessMayEndItsRequests ends a process while a new one, which may have requests, is not

@@ -172,3 +172,30 @@ func TestCertificates(t *testing.T) {
 		t.Error("TLS with a file that has no key")
 	}
 }
+
+// TestProgramKeepsItsName has names by which a process may have been started.
+func TestProgramKeepsItsName(t *testing.T) {
+	self, err := os.Executable()
+	servertest.Must(t, err)
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	servertest.Must(t, errors.Join(os.Symlink(self, link), os.Symlink("/nonexistent", filepath.Join(dir, "broken"))))
+	t.Setenv("PATH", dir)
+	for _, tc := range []struct {
+		name, want string
+	}{
+		{link, link}, {"link", link}, {self, self}, {dir + "/../" + filepath.Base(dir) + "/link", link},
+		{"/bin/sh", self}, {filepath.Join(dir, "broken"), self}, {"-link", self}, {"", self},
+	} {
+		if got, err := programOf([]string{tc.name}); got != tc.want || err != nil {
+			t.Errorf("%q: %q, %v, want %q", tc.name, got, err, tc.want)
+		}
+	}
+	if got, err := programOf(nil); got != self || err != nil {
+		t.Errorf("without a name: %q, %v", got, err)
+	}
+	t.Chdir(dir)
+	if got, err := programOf([]string{"./link"}); got != link || err != nil {
+		t.Errorf("a relative name: %q, %v", got, err)
+	}
+}

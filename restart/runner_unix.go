@@ -104,8 +104,9 @@ func (r *Runner) run(ctx context.Context, lns []net.Listener, serve func(net.Lis
 
 // successor is the outcome of starting a new process.
 type successor struct {
-	pid int
-	err error
+	pid  int
+	err  error        // why it does not serve
+	gone <-chan error // delivers the end of a process that does not serve
 }
 
 // supervise serves until ctx ends, the server fails, or a new process has taken over.
@@ -116,14 +117,21 @@ func (l *life) supervise(ctx context.Context) error {
 	defer cancel()
 	signals := l.restarts         // nil while a new process starts
 	var successors chan successor // nil while none starts
+	var failure successor         // its gone is nil unless a process that does not serve has to end
 	leave := func(failed error) error {
 		cancel()
 		if successors != nil {
-			if next := <-successors; next.err == nil {
+			next := <-successors
+			if next.err == nil {
 				return l.yield(ctx, next.pid, failed)
 			}
+			failure = next
 		}
-		return l.stop(ctx, failed)
+		err := l.stop(ctx, failed)
+		if failure.gone != nil {
+			<-failure.gone
+		}
+		return err
 	}
 	for {
 		select {
@@ -138,17 +146,16 @@ func (l *life) supervise(ctx context.Context) error {
 		case <-signals:
 			l.notify(reloading())
 			signals, successors = nil, make(chan successor, 1)
-			go func() {
-				pid, err := l.start(starting, l.names, l.lns)
-				successors <- successor{pid, err}
-			}()
+			go func(outcome chan<- successor) { outcome <- l.start(starting, l.names, l.lns) }(successors)
 		case next := <-successors:
 			if next.err == nil {
 				return l.yield(ctx, next.pid, nil)
 			}
-			l.logf("restart: the new process does not serve, and this one goes on: %v", next.err)
+			successors, failure = nil, next
+		case err := <-failure.gone:
+			l.logf("restart: the new process does not serve, and this one goes on: %v", errors.Join(failure.err, err))
 			l.notify("READY=1\nSTATUS=The last restart has failed")
-			signals, successors = l.restarts, nil
+			signals, failure = l.restarts, successor{}
 		}
 	}
 }
@@ -274,7 +281,30 @@ func closeAll(lns []net.Listener) {
 }
 
 // start starts a new process, and waits until it serves.
-func (r *Runner) start(ctx context.Context, names []string, lns []net.Listener) (pid int, err error) {
+func (r *Runner) start(ctx context.Context, names []string, lns []net.Listener) successor {
+	cmd, ready, err := r.startProcess(names, lns)
+	if err != nil {
+		gone := make(chan error)
+		close(gone)
+		return successor{err: err, gone: gone}
+	}
+	defer func() { _ = ready.Close() }()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	_ = ready.SetReadDeadline(time.Now().Add(r.startTimeout()))
+	release := context.AfterFunc(ctx, func() { _ = ready.SetReadDeadline(time.Unix(1, 0)) })
+	defer release()
+	if _, err := ready.Read(make([]byte, 1)); err != nil {
+		gone := make(chan error, 1)
+		go func() { gone <- r.dismiss(cmd, ended) }()
+		return successor{err: fmt.Errorf("restart: no report of process %d: %w", cmd.Process.Pid, err), gone: gone}
+	}
+	return successor{pid: cmd.Process.Pid}
+}
+
+// startProcess starts a new process, and returns the pipe for its report. No other process than
+// that holds the other end: the pipe also reports its end.
+func (r *Runner) startProcess(names []string, lns []net.Listener) (cmd *exec.Cmd, ready *os.File, err error) {
 	files := make([]*os.File, 0, len(lns)+1)
 	defer func() {
 		for _, f := range files {
@@ -284,44 +314,33 @@ func (r *Runner) start(ctx context.Context, names []string, lns []net.Listener) 
 	for _, ln := range lns {
 		f, err := copyOf(ln)
 		if err != nil {
-			return 0, err
+			return nil, nil, err
 		}
 		files = append(files, f)
 	}
+	if errProgram != nil {
+		return nil, nil, errProgram
+	}
 	ready, child, err := os.Pipe()
 	if err != nil {
-		return 0, err
+		return nil, nil, err
 	}
-	defer func() { _ = ready.Close() }()
 	files = append(files, child)
-	name, err := os.Executable()
-	if err != nil {
-		return 0, err
-	}
 	args := r.Args
 	if args == nil {
 		args = os.Args[1:]
 	}
-	cmd := exec.Command(name, args...)
+	cmd = exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), listenersEnv+"="+strings.Join(names, "&"))
 	// the watchdog will watch the new process
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "WATCHDOG_PID=") })
 	cmd.ExtraFiles = files
 	if err := cmd.Start(); err != nil {
-		return 0, err
+		_ = ready.Close()
+		return nil, nil, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	// if the new process ends, no other process holds this end of the pipe
-	_ = child.Close()
-	_ = ready.SetReadDeadline(time.Now().Add(r.startTimeout()))
-	release := context.AfterFunc(ctx, func() { _ = ready.SetReadDeadline(time.Unix(1, 0)) })
-	defer release()
-	if _, err := ready.Read(make([]byte, 1)); err != nil {
-		return 0, errors.Join(fmt.Errorf("restart: no report of process %d: %w", cmd.Process.Pid, err), r.dismiss(cmd, ended))
-	}
-	return cmd.Process.Pid, nil
+	return cmd, ready, nil
 }
 
 // dismiss ends a process, which may already have requests.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -19,10 +21,12 @@ const lingerSize = 64 << 10
 // frame with CloseNormalClosure, unless one was sent, waits for the Close frame of the peer,
 // for the time of CloseTimeout at most, and closes the underlying connection. If no other
 // goroutine reads, Close discards messages that still arrive; otherwise the other goroutine
-// must continue to read. Further calls return net.ErrClosed.
+// must continue to read. If a handler for control frames calls Close, nothing reads, and Close
+// does not wait. Further calls return net.ErrClosed.
 //
 // Close of gorilla/websocket closes the underlying connection at once, like CloseNow. After
-// an error there is no handshake, so that Close does not wait either.
+// an error there is no handshake, so that Close does not wait either; but a peer that has
+// violated the protocol gets a part of that time to receive its Close frame.
 func (c *Conn) Close() error { return c.CloseWith(CloseNormalClosure, "") }
 
 // CloseWith is like Close, but sends another code, and a text of at most 123 bytes of UTF-8.
@@ -41,6 +45,7 @@ func (c *Conn) CloseWith(code int, text string) error {
 	deadline := time.Now().Add(wait)
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
+	c.stopPings() // the closing handshake has a limit of its own
 	err := c.sendClose(ctx, deadline, code, text)
 	if (err == nil || err == ErrCloseSent) && c.closeTimeout > 0 {
 		c.awaitClose(ctx, deadline)
@@ -60,7 +65,7 @@ func (c *Conn) CloseNow() error {
 // awaitClose waits for the Close frame of the peer, or for the end of the connection.
 func (c *Conn) awaitClose(ctx context.Context, deadline time.Time) {
 	if !c.read.tryLock() {
-		if c.inHandler.Load() {
+		if c.inHandler.Load() && callsHandler() {
 			// this may be the handler, for whose return the method that reads waits
 			return
 		}
@@ -83,14 +88,32 @@ func (c *Conn) awaitClose(ctx context.Context, deadline time.Time) {
 	}
 	switch c.readErr.(type) {
 	case *FaultError:
-		engine.LingerOn(c.nc, lingerSize)
+		engine.LingerUntil(c.nc, lingerSize, deadline)
 	case *CloseError:
 		if c.isClient {
 			c.awaitEnd(deadline)
 		}
 	default:
 		if c.readErr == ErrReadLimit {
-			engine.LingerOn(c.nc, lingerSize)
+			engine.LingerUntil(c.nc, lingerSize, deadline)
+		}
+	}
+}
+
+// callsHandler reports whether this goroutine runs a handler of the application for control
+// frames, of any Conn: whether Conn.calling is on its stack.
+func callsHandler() bool {
+	var pcs [32]uintptr
+	for skip := 2; ; skip += len(pcs) {
+		n := runtime.Callers(skip, pcs[:])
+		if n == 0 {
+			return false
+		}
+		for frames, more := runtime.CallersFrames(pcs[:n]), true; more; {
+			var f runtime.Frame
+			if f, more = frames.Next(); strings.HasSuffix(f.Function, "/websocket.(*Conn).calling") {
+				return true
+			}
 		}
 	}
 }
@@ -133,6 +156,7 @@ func (c *Conn) goAway(ctx context.Context) {
 		wait = controlTimeout
 	}
 	if c.message.lock(ctx, time.Now().Add(wait)) == nil {
+		c.stopPings()
 		_ = c.sendClose(ctx, time.Now().Add(max(c.closeTimeout, controlTimeout)), CloseGoingAway, "")
 		c.endMessage()
 	} else {

@@ -127,6 +127,70 @@ func TestHandlersMayClose(t *testing.T) {
 	})
 }
 
+// TestCloseWaitsForAHandler closes a connection while another goroutine runs a handler: messages that
+// arrive after that, and the Close frame of the peer, are received nevertheless.
+func TestCloseWaitsForAHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := bubblePair()
+		c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
+		c.SetPingHandler(func(string) error {
+			time.Sleep(time.Second) // in a bubble
+			return nil
+		})
+		peer := newConn(theirs, ws.Client, agreement{}, settingsOf(Dialer{}), nil)
+		servertest.Must(t, peer.WriteControl(PingMessage, nil, time.Time{}))
+		servertest.Must(t, peer.WriteMessage(TextMessage, []byte("after the ping")))
+		messages, ended := 0, make(chan error, 1)
+		go func() {
+			for {
+				if _, _, err := c.ReadMessage(); err != nil {
+					ended <- err
+					return
+				}
+				messages++
+			}
+		}()
+		go func() { _, _, _ = peer.ReadMessage() }()
+		synctest.Wait()
+		began := time.Now()
+		servertest.Must(t, c.Close())
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("Close took %v", took)
+		}
+		if err := <-ended; !IsCloseError(err, CloseNormalClosure) || messages != 1 {
+			t.Errorf("the reader got %d messages and %v", messages, err)
+		}
+		_ = peer.CloseNow()
+	})
+}
+
+// halfConn is a connection in memory whose one side can be ended.
+type halfConn struct{ net.Conn }
+
+func (halfConn) CloseWrite() error { return nil }
+
+// TestCloseAfterAFaultTakesItsTimeAtMost has peers that have violated the protocol, and then send
+// nothing, or more than is discarded.
+func TestCloseAfterAFaultTakesItsTimeAtMost(t *testing.T) {
+	for _, more := range []int{0, 2 * lingerSize} {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := bubblePair()
+			c := newConn(halfConn{ours}, ws.Server, agreement{}, settingsOf(Dialer{CloseTimeout: 100 * time.Millisecond}), nil)
+			_, err := theirs.Write(append([]byte("\x83\x80\x00\x00\x00\x00"), make([]byte, more)...))
+			servertest.Must(t, err)
+			if _, _, err := c.ReadMessage(); !errors.Is(err, ws.ErrOpcode) {
+				t.Errorf("got %v", err)
+			}
+			began := time.Now()
+			servertest.Must(t, c.Close())
+			if took := time.Since(began); took != 100*time.Millisecond {
+				t.Errorf("%d bytes follow: Close took %v", more, took)
+			}
+			_ = theirs.Close()
+		})
+	}
+}
+
 func TestPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := bubblePair()
@@ -224,6 +288,36 @@ func TestPingsDoNotWaitForAnswers(t *testing.T) {
 				t.Errorf("a timeout of %v: the pings are %x, want %d", tt.timeout, sent, tt.pings)
 			}
 		}
+	})
+}
+
+// TestPingsFindAPeerThatDoesNotClose has peers that send nothing more, and an application that reads
+// on after its Close frame.
+func TestPingsFindAPeerThatDoesNotClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct{ timeout, closes, end time.Duration }{
+			{4 * time.Second, 0, 14 * time.Second},
+			{35 * time.Second, 12 * time.Second, 45 * time.Second},
+		} {
+			ours, theirs := bubblePair()
+			c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{PingInterval: 10 * time.Second, PongTimeout: tt.timeout}), nil)
+			began := time.Now()
+			_ = c.SetReadDeadline(began.Add(time.Hour))
+			time.AfterFunc(tt.closes, func() { _ = c.WriteControl(CloseMessage, nil, time.Time{}) })
+			if _, _, err := c.ReadMessage(); err != ErrPongTimeout || time.Since(began) != tt.end {
+				t.Errorf("a timeout of %v: the end is %v after %v", tt.timeout, err, time.Since(began))
+			}
+			_ = c.CloseNow()
+			_ = theirs.Close()
+		}
+		// the closing handshake of Close has a limit of its own
+		ours, theirs := bubblePair()
+		c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{PingInterval: time.Second, CloseTimeout: time.Minute}), nil)
+		began := time.Now()
+		if err := c.Close(); err != nil || time.Since(began) != time.Minute {
+			t.Errorf("Close returned %v after %v", err, time.Since(began))
+		}
+		_ = theirs.Close()
 	})
 }
 

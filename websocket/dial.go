@@ -21,6 +21,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttpproxy"
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bufpool"
+	idial "github.com/valyala/fasthttp/internal/dial"
 	"github.com/valyala/fasthttp/internal/ws"
 )
 
@@ -31,7 +32,8 @@ type Dialer struct {
 	// NetDialContext establishes TCP connections to servers. The default is NetDial, and
 	// without that a fasthttp.TCPDialer, for IPv4 and IPv6.
 	NetDialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	// NetDial is NetDialContext without a context.
+	// NetDial is NetDialContext without a context. If it takes longer than the dial may, it
+	// continues in a goroutine, which closes its connection.
 	NetDial func(network, addr string) (net.Conn, error)
 	// NetDialTLSContext establishes TLS connections to servers, instead of NetDialContext and
 	// TLSClientConfig.
@@ -263,7 +265,9 @@ func (d *Dialer) connect(ctx context.Context, req *http.Request) (net.Conn, erro
 	case d.NetDialContext != nil:
 		dial = d.NetDialContext
 	case d.NetDial != nil:
-		dial = func(_ context.Context, network, addr string) (net.Conn, error) { return d.NetDial(network, addr) }
+		dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return aside(ctx, func() (net.Conn, error) { return d.NetDial(network, addr) })
+		}
 	}
 	if proxy == nil && secure && d.NetDialTLSContext != nil {
 		return d.NetDialTLSContext(ctx, "tcp", addr)
@@ -292,28 +296,31 @@ func through(proxy *url.URL) func(ctx context.Context, network, addr string) (ne
 		if err != nil {
 			return nil, err
 		}
-		type result struct {
-			nc  net.Conn
-			err error
-		}
-		dialed := make(chan result, 1)
-		go func() {
-			nc, err := dial(addr)
-			dialed <- result{nc, err}
-		}()
-		select {
-		case r := <-dialed:
-			return r.nc, r.err
-		case <-ctx.Done():
-			// its timeouts end the dial
-			go func() {
-				if r := <-dialed; r.nc != nil {
-					_ = r.nc.Close()
-				}
-			}()
-			return nil, context.Cause(ctx)
-		}
+		// its timeouts end the dial if ctx does
+		return aside(ctx, func() (net.Conn, error) { return dial(addr) })
 	}
+}
+
+// aside connects with a function that has no context, and returns when ctx ends. It closes a late
+// connection.
+func aside(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, error) {
+	if ctx.Done() == nil {
+		return connect()
+	}
+	u := idial.Uninterruptible{
+		Dial:      connect,
+		WrapPanic: func(value any) any { return value },
+		Late: func(nc net.Conn, _ error) {
+			if nc != nil {
+				_ = nc.Close()
+			}
+		},
+	}
+	nc, late, err := u.Run(nil, ctx.Done())
+	if late {
+		err = context.Cause(ctx)
+	}
+	return nc, err
 }
 
 // secure begins TLS on a connection.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -175,6 +177,32 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	if _, _, err := d.Dial("ws://example.com", nil); err != failed {
 		t.Errorf("the error of Proxy is %v", err)
 	}
+}
+
+// TestDialEndsBeforeNetDial has a NetDial that takes longer than a dial may.
+func TestDialEndsBeforeNetDial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := bubblePair()
+		d := &Dialer{HandshakeTimeout: time.Second, NetDial: func(string, string) (net.Conn, error) {
+			time.Sleep(time.Minute) // in a bubble
+			return ours, nil
+		}}
+		began := time.Now()
+		if _, _, err := d.Dial("ws://example.com", nil); err != context.DeadlineExceeded || time.Since(began) != time.Second {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+		if sent, err := io.ReadAll(theirs); len(sent) > 0 || err != nil || time.Since(began) != time.Minute {
+			t.Errorf("a connection that is late got %q, %v, after %v", sent, err, time.Since(began))
+		}
+		d.NetDial = func(string, string) (net.Conn, error) { panic("a panic") }
+		defer func() {
+			if fault := recover(); fault != "a panic" {
+				t.Errorf("Dial panicked with %v", fault)
+			}
+		}()
+		_, _, err := d.Dial("ws://example.com", nil)
+		t.Errorf("after a panic: %v", err)
+	})
 }
 
 // TestDialThroughAProxy has an HTTP proxy.

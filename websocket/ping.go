@@ -96,10 +96,10 @@ func (p *pinger) fire() {
 	if limit < 0 {
 		limit = p.interval
 	}
-	if pings && p.c.WriteControl(PingMessage, nil, time.Now().Add(limit)) == ErrCloseSent {
-		// the closing handshake has a limit of its own
+	if pings && p.c.WriteControl(PingMessage, nil, time.Now().Add(limit)) == ErrCloseSent && p.c.isOver() {
 		return
 	}
+	// a peer that has been sent a Close frame has to answer that
 	p.next(pings, seen)
 }
 

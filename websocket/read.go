@@ -341,6 +341,13 @@ func (c *Conn) endReading() {
 	c.over = true
 }
 
+// isOver reports whether endReading was called.
+func (c *Conn) isOver() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over
+}
+
 // readingOver returns a channel that endReading closes.
 func (c *Conn) readingOver() <-chan struct{} {
 	c.mu.Lock()
@@ -394,7 +401,9 @@ func (c *Conn) control(ev *ws.Event) error {
 	return e
 }
 
-// calling calls a handler of the application.
+// calling calls a handler of the application. callsHandler knows it by its name.
+//
+//go:noinline
 func (c *Conn) calling(h func(string) error, payload []byte) error {
 	c.inHandler.Store(true)
 	defer c.inHandler.Store(false)

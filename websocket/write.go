@@ -109,7 +109,8 @@ func (c *Conn) setLevel() {
 // WriteControl sends a control message: CloseMessage, with data from FormatCloseMessage,
 // PingMessage or PongMessage, with at most 125 bytes. It may be sent in the middle of a
 // message of NextWriter. The zero deadline means none but that of WriteTimeout. After a Close message no method can
-// send anything.
+// send anything. The peer may never answer it: to read until then, set a read deadline or
+// PingInterval, or call CloseWith instead.
 //
 // The errors are the errors of WriteMessage, and one for data that the message must not
 // have.

@@ -78,7 +78,10 @@ func (l *lingering) isLate(now time.Duration) bool { return now-l.since > l.gran
 
 // LingerOn lingers on a connection of which this goroutine is the only reader. It discards
 // most bytes at most.
-func LingerOn(nc net.Conn, most int64) {
+func LingerOn(nc net.Conn, most int64) { LingerUntil(nc, most, time.Time{}) }
+
+// LingerUntil is LingerOn with a limit for the whole time, unless end is zero.
+func LingerUntil(nc net.Conn, most int64, end time.Time) {
 	half, ok := nc.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
@@ -87,7 +90,7 @@ func LingerOn(nc net.Conn, most int64) {
 	defer bufpool.Put(rest)
 	l := beginLingering(most)
 	for wait := LingerTime; wait > 0; wait = l.wait(clock.Monotonic()) {
-		if nc.SetReadDeadline(time.Now().Add(wait)) != nil {
+		if nc.SetReadDeadline(time.Now().Add(untilEnd(wait, end))) != nil {
 			// a Read could wait for as long as the peer likes
 			return
 		}
@@ -102,10 +105,18 @@ func LingerOn(nc net.Conn, most int64) {
 		if l.discarded(n); l.remaining <= 0 {
 			// a peer that reads can still receive the response: it cannot send for long,
 			// since nothing reads its bytes
-			time.Sleep(LingerTime)
+			time.Sleep(untilEnd(LingerTime, end))
 			return
 		}
 	}
+}
+
+// untilEnd returns how much of a wait is before end, which may be zero.
+func untilEnd(wait time.Duration, end time.Time) time.Duration {
+	if end.IsZero() {
+		return wait
+	}
+	return min(wait, time.Until(end))
 }
 
 // lingerSize returns how many of the bytes that still arrive are discarded.
