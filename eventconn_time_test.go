@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The clock of an EventConn wraps around, but a time that is as good as never is not over at once.
+// The clock of an EventConn wraps around, but the longest time is not over at once.
 func TestEventConnNeverTicksAtOnce(t *testing.T) {
 	for range 1000 {
 		left := eventTimeAfter(math.MaxInt64).left()
