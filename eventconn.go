@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"os"
 	"sync"
@@ -91,7 +90,8 @@ type eventRare struct {
 // 0 is no time.
 type eventTime uint32
 
-const maxEventTime = math.MaxInt32 * time.Millisecond
+// maxEventTime is how far a time may be ahead: a little less than half of the way around.
+const maxEventTime = 24 * 24 * time.Hour
 
 // eventTimeAfter returns the time after d.
 func eventTimeAfter(d time.Duration) eventTime {

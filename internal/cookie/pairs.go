@@ -61,7 +61,7 @@ func spanIn(base uint32, whole, piece []byte) field.Span {
 }
 
 // AppendText appends the cookies of src as the value of a Cookie
-// field.
+// field, which a peer reads as the same cookies.
 func AppendText(dst []byte, src *field.List) []byte {
 	start := len(dst)
 	for i := range src.Len() {
@@ -73,7 +73,8 @@ func AppendText(dst []byte, src *field.List) []byte {
 			dst = append(dst, "; "...)
 		}
 		from := len(dst)
-		if len(name) > 0 {
+		if len(name) > 0 || bytes.IndexByte(value, '=') >= 0 {
+			// without it the value would begin with a name
 			dst = append(append(dst, name...), '=')
 		}
 		if src.Entries[i].Flags&field.Quoted != 0 {

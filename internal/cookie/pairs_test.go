@@ -86,6 +86,7 @@ func TestRequestCookiesAreWritten(t *testing.T) {
 		{[]string{"a", "b", "c", "d"}, "a=b; c=d"},
 		{[]string{"a", "", "c", "d"}, "a=; c=d"},
 		{[]string{"", "b", "c", "d"}, "b; c=d"},
+		{[]string{"", "b=c", "", "=", "", "b="}, "=b=c; ==; =b="},
 		{[]string{"", "", "c", "d"}, "c=d"},
 		{[]string{"a", "b", "", ""}, "a=b"},
 		{[]string{"a;b", "c;d"}, "a b=c d"},
@@ -99,6 +100,20 @@ func TestRequestCookiesAreWritten(t *testing.T) {
 		}
 		if got := string(AppendText([]byte("<"), &l)); got != "<"+tc.want {
 			t.Errorf("%q: %q, want %q", tc.pairs, got, "<"+tc.want)
+		}
+	}
+}
+
+// A proxy that changes one cookie sends the others as it has understood them: no value becomes
+// another cookie.
+func TestNoCookieBecomesAnother(t *testing.T) {
+	for _, in := range []string{"=a=b", "==", "=a=", `="a=b"`, `=" a=b "`, "= a=b; c=d", "a; =b; c="} {
+		var received, again field.List
+		AppendReceived(&received, []byte(in))
+		text := AppendText(nil, &received)
+		AppendReceived(&again, text)
+		if got, want := pairsText(&again), pairsText(&received); got != want {
+			t.Errorf("%q: %s are written as %q, which has %s", in, want, text, got)
 		}
 	}
 }

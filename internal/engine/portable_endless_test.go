@@ -24,7 +24,7 @@ func newEndless(t *testing.T) *endlessConn {
 	return &endlessConn{halfConn{Conn: near}}
 }
 
-// A peer may send nothing until it gets its response, and must get it: nothing reads ahead on a
+// A peer may be silent until it gets its response, and must get it: nothing reads ahead on a
 // connection whose Read cannot be ended.
 func TestNothingIsReadAheadWithoutDeadlines(t *testing.T) {
 	e := &portable{nc: newEndless(t)}

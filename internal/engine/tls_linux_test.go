@@ -483,8 +483,8 @@ func TestPeersThatReadSlowlyGetTheEnd(t *testing.T) {
 	}
 }
 
-// Bytes that are not read since answers of TLS wait for room take no deadline away, neither that
-// of a first request nor that of a shutdown.
+// Bytes that are not read since answers of TLS wait for room neither take the deadline of a first
+// request away, nor hold a shutdown up.
 func TestUnreadBytesOfAPeerThatTakesNothingDoNotCount(t *testing.T) {
 	for name, end := range map[string]func(c *eventConn){
 		"deadline": func(c *eventConn) {
@@ -509,7 +509,7 @@ func TestUnreadBytesOfAPeerThatTakesNothingDoNotCount(t *testing.T) {
 			owned, junk := true, make([]byte, 1<<16)
 			servertest.Eventually(t, "the connection is closed", func() bool {
 				owned = owned || c.net.TryAcquire()
-				// what was written moves on to the peer for a while, and leaves room behind
+				// the junk moves on to the peer for a while, and leaves room behind
 				if owned && choke(c, junk) {
 					owned = false
 					end(c)

@@ -335,6 +335,28 @@ func TestOutgoingIsCut(t *testing.T) {
 	}
 }
 
+// Content that was cut is not reported as sent, even if Fail was not called yet.
+func TestOutgoingHasNoEndAfterAReset(t *testing.T) {
+	for name, section := range map[string]func([]byte, *hpack.Encoder) []byte{"content": nil, "trailers": trailers} {
+		for _, size := range []int{0, 1000} {
+			l := newLink(t, 65_535, http1.Framing{Kind: http1.UntilClose})
+			_, err := l.out.Write(make([]byte, size))
+			servertest.Must(t, err)
+			l.client.Lock()
+			l.client.conn.Reset(l.stream, http2.Cancel)
+			l.client.Unlock()
+			if err := l.out.End(section); err == nil {
+				t.Errorf("%s after %d bytes: all was sent", name, size)
+			}
+			if passed := l.out.Passed(); passed != 0 {
+				t.Errorf("%s: %d bytes were passed on", name, passed)
+			}
+			l.client.Wake()
+			l.out.Release()
+		}
+	}
+}
+
 // Both ends may be closed at any time, by goroutines other than the ones that read and
 // write.
 func TestContentWithEndsAtAnyTime(t *testing.T) {

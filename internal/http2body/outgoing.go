@@ -100,8 +100,8 @@ func (w *Outgoing) Flush() error {
 // true at the end of the content.
 func (w *Outgoing) pass(end bool) error {
 	w.side.Lock()
-	if w.awaitRoom(); w.err != nil {
-		err := w.err
+	w.awaitRoom()
+	if err := w.failure(); err != nil {
 		w.side.Unlock()
 		return err
 	}
@@ -120,6 +120,15 @@ func (w *Outgoing) pass(end bool) error {
 		w.side.Wake()
 	}
 	return nil
+}
+
+// failure returns why nothing can be sent, or nil. A stream may have been reset before Fail is
+// called. The lock is held.
+func (w *Outgoing) failure() error {
+	if w.err == nil && w.stream.Sending() == http2.Cut {
+		return errReset
+	}
+	return w.err
 }
 
 // awaitRoom waits until all content passed on was taken, or the stream has ended. The lock
@@ -146,8 +155,9 @@ func (w *Outgoing) End(trailers func(dst []byte, enc *hpack.Encoder) []byte) err
 	}
 	w.side.Lock()
 	defer w.side.Unlock()
-	if w.awaitRoom(); w.err != nil || trailers == nil {
-		return w.err
+	w.awaitRoom()
+	if err := w.failure(); err != nil || trailers == nil {
+		return err
 	}
 	c := w.side.HTTP2()
 	if !c.CanSend(w.stream, http2.SendTrailers) {
@@ -156,6 +166,8 @@ func (w *Outgoing) End(trailers func(dst []byte, enc *hpack.Encoder) []byte) err
 	c.EndHeaders(w.stream, trailers(c.BeginHeaders(), c.Encoder()), http2.SendTrailers)
 	return nil
 }
+
+var errReset = errors.New("fasthttp: the stream was reset before the end of its content")
 
 var errEnded = errors.New("fasthttp: the stream has ended before the trailers")
 

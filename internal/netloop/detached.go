@@ -4,6 +4,7 @@ package netloop
 
 import (
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -72,8 +73,9 @@ func (c *Conn) Detach() *Detached {
 	return d
 }
 
-// Attach ends the detached mode. The loop calls Serve again for bytes that have arrived
-// meanwhile.
+// Attach ends the detached mode, and all calls of Read and Write: it waits until they have
+// returned, since the caller may close the descriptor. The loop calls Serve again for bytes that
+// have arrived meanwhile.
 func (d *Detached) Attach() {
 	d.mu.Lock()
 	d.closed = true
@@ -87,7 +89,17 @@ func (d *Detached) Attach() {
 	// goroutines that still wait would get no further signal
 	d.signals.signal(reading)
 	d.signals.signal(writing)
+	for d.inUse() {
+		runtime.Gosched()
+	}
 	d.c.state.CompareAndSwap(stateBusy, statePending)
+}
+
+// inUse reports whether a call of Read, Write or the like is running.
+func (d *Detached) inUse() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.users > 0
 }
 
 // Read implements io.Reader.

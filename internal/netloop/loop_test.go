@@ -292,6 +292,43 @@ func detached(t *testing.T, work func(d *Detached)) (net.Conn, chan struct{}) {
 	return nc, c.done
 }
 
+// After Attach the descriptor may be closed, and another connection may get it: no Read of the
+// application may be about to use it.
+func TestAttachEndsReads(t *testing.T) {
+	begun, over := make(chan *Detached, 1), make(chan struct{})
+	_, done := detached(t, func(d *Detached) {
+		_, _ = d.Read(make([]byte, 1))
+		begun <- d
+		<-over
+	})
+	d := servertest.Receive(t, "the connection", begun)
+	const readers = 3
+	ended := make(chan error, readers)
+	for range readers {
+		go func() {
+			_, err := d.Read(make([]byte, 1))
+			ended <- err
+		}()
+	}
+	users := func() int {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.users
+	}
+	servertest.Eventually(t, "all read", func() bool { return users() == readers })
+	d.Attach()
+	if n := users(); n > 0 {
+		t.Errorf("%d goroutines still read", n)
+	}
+	for range readers {
+		if err := servertest.Receive(t, "the end of a Read", ended); err != ErrClosed {
+			t.Errorf("a Read ended with %v", err)
+		}
+	}
+	close(over)
+	servertest.Receive(t, "the end", done)
+}
+
 func TestDetachedConnectionsWait(t *testing.T) {
 	big := bytes.Repeat([]byte("x"), 4<<20)
 	nc, done := detached(t, func(d *Detached) {
