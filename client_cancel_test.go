@@ -86,7 +86,7 @@ func TestClientCancelAtRandomMoments(t *testing.T) {
 	hc.ReadTimeout, hc.WriteTimeout = time.Hour, time.Hour
 	hc.ExpectContinueTimeout = time.Millisecond
 	hc.MaxConns = 4
-	var calls sync.WaitGroup
+	var calls servertest.Crowd
 	var canceled atomic.Int32
 	const callers = 8
 	for range callers {
@@ -111,10 +111,11 @@ func TestClientCancelAtRandomMoments(t *testing.T) {
 				}
 				timer.Stop()
 				cancel()
+				calls.Step()
 			}
 		})
 	}
-	servertest.Soon(t, "the calls", calls.Wait)
+	calls.Wait(t, "the calls")
 	if canceled.Load() == 0 {
 		t.Error("no call was canceled")
 	}

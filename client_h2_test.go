@@ -269,9 +269,9 @@ func TestHTTP2ClientSharesConnections(t *testing.T) {
 	c := &HostClient{Addr: l.Addr().String(), MaxConns: 4}
 	c.Protocols.SetUnencryptedHTTP2(true)
 	defer c.CloseIdleConnections()
-	var wg sync.WaitGroup
+	var calls servertest.Crowd
 	for i := range 500 {
-		wg.Go(func() {
+		calls.Go(func() {
 			var req Request
 			var resp Response
 			req.SetRequestURI("http://h/")
@@ -284,7 +284,7 @@ func TestHTTP2ClientSharesConnections(t *testing.T) {
 	}
 	servertest.Eventually(t, "all connections full", func() bool { return now.Load() == 200 })
 	close(full)
-	servertest.Soon(t, "the calls", wg.Wait)
+	calls.Wait(t, "500 calls")
 	if n := c.ConnsCount(); n > 4 || most.Load() > 200 {
 		t.Errorf("%d connections, %d requests at a time", n, most.Load())
 	}

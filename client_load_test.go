@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -120,21 +119,21 @@ func TestClientUnderLoad(t *testing.T) {
 		// The default dialer times out after three seconds. A busy machine may need
 		// longer for so many connections.
 		client := &Client{DialTimeout: func(addr string, timeout time.Duration) (net.Conn, error) {
-			return net.DialTimeout("tcp4", addr, cmp.Or(timeout, servertest.Patience))
+			return net.DialTimeout("tcp4", addr, cmp.Or(timeout, servertest.Never))
 		}}
 		if few {
 			client = &Client{MaxConnsPerHost: 16, Dial: func(addr string) (net.Conn, error) { return net.Dial("tcp4", addr) }}
 		}
-		var wg sync.WaitGroup
+		var all servertest.Crowd
 		for i := range calls {
-			wg.Go(func() {
+			all.Go(func() {
 				name := names[i%len(names)]
 				if err := loadCall(t.Context(), client, p, name, fmt.Sprintf("%06d", i)); err != nil {
 					t.Errorf("%s %d: %v", name, i, err)
 				}
 			})
 		}
-		servertest.Soon(t, "one of many calls", wg.Wait)
+		all.Wait(t, "many calls")
 		servertest.Eventually(t, "the end of all connections", func() bool {
 			// A dial may still return a connection for a call that has ended.
 			client.CloseIdleConnections()
@@ -182,7 +181,7 @@ func loadCall(ctx context.Context, client *Client, p *servertest.Peer, name, num
 		}
 		err = client.Do(req, resp)
 	case form == 0:
-		err = client.DoTimeout(req, resp, servertest.Patience)
+		err = client.DoTimeout(req, resp, servertest.Never)
 	case form == 1:
 		err = client.DoContext(ctx, req, resp)
 	case form == 2 && kind.want == nil:

@@ -294,17 +294,17 @@ func TestClientCallsQueueForConnections(t *testing.T) {
 	})
 	client := &Client{}
 	defer client.CloseIdleConnections()
-	var wg sync.WaitGroup
+	var calls servertest.Crowd
 	var failed atomic.Int32
 	for range 700 {
-		wg.Go(func() {
+		calls.Go(func() {
 			if _, _, err := client.Get(nil, p.URL("/")); err != nil {
 				failed.Add(1)
 				t.Error(err)
 			}
 		})
 	}
-	servertest.Soon(t, "700 calls", wg.Wait)
+	calls.Wait(t, "700 calls")
 	if n := failed.Load(); n > 0 {
 		t.Errorf("%d of 700 calls failed", n)
 	}
@@ -394,9 +394,9 @@ func TestClientUnderStressLosesNoPlace(t *testing.T) {
 	})
 	hc := hostFor(p)
 	hc.MaxConns = 8
-	var wg sync.WaitGroup
+	var calls servertest.Crowd
 	for i := range 2000 {
-		wg.Go(func() {
+		calls.Go(func() {
 			req, resp := AcquireRequest(), AcquireResponse()
 			defer ReleaseRequest(req)
 			defer ReleaseResponse(resp)
@@ -408,7 +408,7 @@ func TestClientUnderStressLosesNoPlace(t *testing.T) {
 			}
 		})
 	}
-	servertest.Soon(t, "2000 calls", wg.Wait)
+	calls.Wait(t, "2000 calls")
 	if waiting := hc.pool.Waiting(); waiting != 0 {
 		t.Errorf("%d calls wait", waiting)
 	}

@@ -295,11 +295,9 @@ var errStale = errors.New("fasthttp: the connection was closed by the peer, or i
 // roundTrip sends the request, all of which is in out, and waits for the answer.
 func (x *clientExchange) roundTrip(out *bufpool.Buffer) error {
 	cc := x.cc
-	if x.hc.limitsResponses() {
-		if canceled := x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline); canceled != nil {
-			bufpool.Put(out)
-			return canceled
-		}
+	if canceled := x.hc.limitResponse(&cc.line.Guard, x.call.deadline); canceled != nil {
+		bufpool.Put(out)
+		return canceled
 	}
 	asked := cc.line.RoundTrip(out)
 	if asked.State != clientconn.Quiet && x.probe == probePending && (asked.State != clientconn.Unknown || x.isStale()) {
@@ -334,10 +332,7 @@ func (x *clientExchange) roundTrip(out *bufpool.Buffer) error {
 // response are counted from then.
 func (x *clientExchange) endSending() error {
 	x.cc.phases.Advance(http1.SendEnds)
-	if x.hc.limitsResponses() {
-		return x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline)
-	}
-	return nil
+	return x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline)
 }
 
 // stopSending records that the request could not be written to its end.
@@ -454,7 +449,11 @@ func (x *clientExchange) awaitContinue() error {
 			}
 		}
 		// a response that has begun to arrive has the usual time
-		if err := x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline); err != nil {
+		err := cc.line.Guard.LimitRead(call.deadline)
+		if err == nil {
+			err = x.hc.limitResponse(&cc.line.Guard, call.deadline)
+		}
+		if err != nil {
 			return err
 		}
 		if err := x.nextHead(); err != nil {
@@ -466,10 +465,7 @@ func (x *clientExchange) awaitContinue() error {
 	}
 	cc.phases.Advance(http1.SendStops)
 	x.traceWrote(wroteRequest, nil)
-	if x.hc.limitsResponses() {
-		return x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline)
-	}
-	return nil
+	return x.hc.limitResponse(&x.cc.line.Guard, x.call.deadline)
 }
 
 // sendExpected writes the content of a request whose head was written before.

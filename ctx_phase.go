@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/header"
@@ -182,8 +183,10 @@ func (ctx *RequestCtx) reset() {
 		ctx.endShutdownFuncs()
 	}
 	ctx.Request.closeValues()
-	ctx.Request.poison()
-	ctx.Response.poison()
+	if bufpool.Poisons {
+		ctx.Request.poison()
+		ctx.Response.poison()
+	}
 	ctx.used = false
 	ctx.Request.KeepBodyBuffer = false
 	ctx.Response.KeepBodyBuffer = false

@@ -193,8 +193,8 @@ const defaultBodyRateGrace = 5 * time.Second
 type pace struct {
 	begun bool
 	left  time.Duration
-	since time.Duration // when the current wait began, for a body collected in memory
-	got   int64         // bytes that had arrived by then
+	since time.Duration // when the current wait began: for HTTP/1, if the body is collected in memory
+	got   int64         // bytes that had arrived by then, with HTTP/1
 }
 
 // spend records a wait for the peer, in which n bytes have arrived.

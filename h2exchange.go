@@ -41,6 +41,7 @@ type h2Exchange struct {
 	watch         *watch.Watch
 	out           http2body.Outgoing // of a response written piece by piece
 	tunnel        *h2Tunnel          // which the application has taken over, or nil
+	pace          pace               // of the content; since is 0 while the client is not waited for
 	readUntil     time.Time
 	writeUntil    time.Time
 	limitsPiece   bool // writeUntil is only for the content that was passed to the connection
@@ -230,6 +231,7 @@ func (x *h2Exchange) headReceived(end bool) (serve bool) {
 		return true
 	}
 	x.send100()
+	x.awaitContent()
 	return false
 }
 
@@ -271,6 +273,7 @@ func (x *h2Exchange) queue100() (wake bool) {
 func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
 	conn := &x.h.conn
 	n := len(ev.Payload)
+	x.spendWait(n)
 	if ev.Kind == http2.Trailers && x.in != nil {
 		x.in.PutTrailers(m)
 	}
@@ -391,7 +394,7 @@ func (x *h2Exchange) checkDeadlines() bool {
 	case !x.writeUntil.IsZero() && passed(x.writeUntil) && (!x.limitsPiece || x.stream.Unsent() > 0):
 		x.h.conn.Reset(x.stream, http2.Cancel)
 		return x.abort(errStreamDeadline)
-	case x.readUntil.IsZero() || !passed(x.readUntil) || x.stream.Receiving() >= http2.Ended:
+	case x.stream.Receiving() >= http2.Ended || !passed(x.readUntil) && !x.isSlow():
 	case x.in != nil:
 		x.in.Fail(errStreamDeadline)
 	case x.phase == h2Collects && !x.feeding:
@@ -399,6 +402,57 @@ func (x *h2Exchange) checkDeadlines() bool {
 		return true
 	}
 	return false
+}
+
+// awaitContent begins to measure how long the client is waited for, if content must arrive at a minimum
+// rate.
+func (x *h2Exchange) awaitContent() {
+	if x.s.MinRequestBodyRate <= 0 || x.extended {
+		return
+	}
+	x.h.mu.Lock()
+	x.beginWait()
+	x.h.mu.Unlock()
+}
+
+// beginWait is awaitContent for a caller that holds mu.
+func (x *h2Exchange) beginWait() {
+	if !x.pace.begun {
+		x.pace.spend(x.s, 0, 0)
+	}
+	x.pace.since = clock.Monotonic()
+}
+
+// spendWait records n bytes of content, which end the wait for the client, unless the content is
+// collected. mu is held.
+func (x *h2Exchange) spendWait(n int) {
+	p := &x.pace
+	if !p.begun {
+		return
+	}
+	now, waited := clock.Monotonic(), time.Duration(0)
+	if p.since != 0 {
+		waited = now - p.since
+	}
+	p.spend(x.s, waited, int64(n))
+	if p.since = now; x.in != nil {
+		p.since = 0
+	}
+}
+
+// isSlow reports whether the content arrives below the minimum rate. While the client must not send,
+// because a window is used up or the output is, the time is not its own. mu is held.
+func (x *h2Exchange) isSlow() bool {
+	p := &x.pace
+	if p.since == 0 {
+		return false
+	}
+	now := clock.Monotonic()
+	if x.h.paused || !x.h.conn.MayReceive(x.stream) {
+		p.since = now
+		return false
+	}
+	return now-p.since >= p.left
 }
 
 // expired continues with a late exchange.
@@ -455,7 +509,13 @@ func (c *h2Incoming) endExchange() {
 // Read implements streamInput.
 func (c *h2Incoming) Read(p []byte) (int, error) {
 	c.h.mu.Lock()
-	says := c.x != nil && c.x.queue100()
+	says := false
+	if x := c.x; x != nil {
+		says = x.queue100()
+		if x.s.MinRequestBodyRate > 0 && c.Unread() == 0 && !x.extended {
+			x.beginWait()
+		}
+	}
 	c.h.mu.Unlock()
 	if says {
 		c.h.Wake()

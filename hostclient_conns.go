@@ -507,18 +507,20 @@ func (c *HostClient) limitsResponses() bool {
 	return c.ReadTimeout > 0 || c.WriteTimeout > 0 || c.ResponseHeaderTimeout > 0
 }
 
-// limitResponse gives the response to a request that was just written its deadlines,
-// in a call with the deadline.
+// limitResponse gives the response to a request that was just written its deadlines, if they
+// differ from those of the request, in a call with the deadline.
 func (c *HostClient) limitResponse(g *clientconn.Guard, deadline time.Time) error {
-	by := c.responseBy(deadline)
-	if c.ResponseHeaderTimeout <= 0 {
-		return g.LimitRead(by)
+	switch {
+	case c.ResponseHeaderTimeout > 0:
+		return g.LimitResponse(time.Now().Add(c.ResponseHeaderTimeout), c.responseBy(deadline))
+	case c.ReadTimeout > 0 || c.WriteTimeout > 0:
+		return g.LimitRead(c.responseBy(deadline))
 	}
-	return g.LimitResponse(time.Now().Add(c.ResponseHeaderTimeout), by)
+	return nil
 }
 
-// limitDraining is limitResponse for a request that could not be written to its end: only
-// a response that has arrived by then is of interest.
+// limitDraining sets the deadline of the response to a request that could not be written to its
+// end: only a response that has arrived by then is of interest.
 func (c *HostClient) limitDraining(g *clientconn.Guard, deadline time.Time) error {
 	return g.LimitRead(clock.Earliest(c.responseBy(deadline), time.Now().Add(drainingTime)))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/content"
@@ -34,7 +35,9 @@ func AcquireRequest() *Request { return requests.Get().(*Request) }
 // ReleaseRequest returns req to the pool. Neither it nor a slice that its methods
 // returned may be used after that.
 func ReleaseRequest(req *Request) {
-	req.poison()
+	if bufpool.Poisons {
+		req.poison()
+	}
 	req.KeepBodyBuffer = false
 	req.Reset()
 	req.Header.EnableNormalizing()
@@ -51,7 +54,9 @@ func AcquireResponse() *Response { return responses.Get().(*Response) }
 // ReleaseResponse returns resp to the pool. Neither it nor a slice that its methods
 // returned may be used after that.
 func ReleaseResponse(resp *Response) {
-	resp.poison()
+	if bufpool.Poisons {
+		resp.poison()
+	}
 	resp.KeepBodyBuffer = false
 	resp.Reset()
 	resp.Header.EnableNormalizing()

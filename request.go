@@ -139,9 +139,6 @@ func (req *Request) resetParsed() {
 // the tag fasthttp_poison: there a slice that is used too late is found. Memory of the
 // application, such as the slice of SetBodyRaw, is left.
 func (req *Request) poison() {
-	if !bufpool.Poisons {
-		return
-	}
 	req.Header.head.Poison()
 	req.body.Poison()
 	req.uri.poison()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/files"
@@ -93,10 +92,8 @@ func (resp *Response) resetExceptHeader() {
 
 // poison is Request.poison for a response.
 func (resp *Response) poison() {
-	if bufpool.Poisons {
-		resp.Header.head.Poison()
-		resp.body.Poison()
-	}
+	resp.Header.head.Poison()
+	resp.body.Poison()
 }
 
 // reuse empties the response, except for its header, before it is read again. It keeps

@@ -181,8 +181,11 @@ type Server struct {
 	// received bytes add the time that they may take at this rate, though never beyond
 	// the initial amount. So the connection of a client that sends nothing is closed
 	// after that time in any case. The time that a handler takes to read a stream does
-	// not count. 0 means no limit. It does not apply to HTTP/2. Over HTTP/3
-	// the request alone is refused, and the connection stays.
+	// not count. 0 means no limit.
+	//
+	// Over HTTP/2 and HTTP/3 the request alone is refused, and the connection stays. HTTP/2
+	// checks once a second, and does not count time in which a window keeps the client from
+	// sending.
 	MinRequestBodyRate int
 
 	// MinRequestBodyRateGrace is how much time a client may lose by sending a body at

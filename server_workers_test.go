@@ -7,7 +7,6 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -50,9 +49,9 @@ func (l *crowdedListener) Accept() (net.Conn, error) {
 // request.
 func (l *crowdedListener) visit(t *testing.T, clients, each int) {
 	t.Helper()
-	var wg sync.WaitGroup
+	var all servertest.Crowd
 	for range clients {
-		wg.Go(func() {
+		all.Go(func() {
 			for range each {
 				nc, err := l.Dial()
 				if err != nil {
@@ -65,10 +64,11 @@ func (l *crowdedListener) visit(t *testing.T, clients, each int) {
 					t.Errorf("%q, %v", all, err)
 				}
 				_ = nc.Close()
+				all.Step()
 			}
 		})
 	}
-	servertest.Soon(t, "all goroutines", wg.Wait)
+	all.Wait(t, "the clients")
 }
 
 func TestWorkersAcceptOnceThereWereManyConnections(t *testing.T) {

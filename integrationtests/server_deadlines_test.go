@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -315,7 +314,7 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 		for _, c := range conns {
 			_, _ = io.WriteString(c.Conn, pipeline[half:more])
 		}
-		var all sync.WaitGroup
+		var all servertest.Crowd
 		var late atomic.Int32
 		for _, c := range conns {
 			all.Go(func() { _, _ = io.WriteString(c.Conn, pipeline[more:]) })
@@ -331,6 +330,7 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 						t.Errorf("after %d responses: %v, %v", i, resp.Response, err)
 						return
 					}
+					all.Step()
 				}
 			})
 		}
@@ -338,7 +338,7 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 			t.Errorf("a request that does not come gets %d", resp.StatusCode)
 		}
 		passed.Store(true)
-		servertest.Soon(t, "a client", all.Wait)
+		all.Wait(t, "the clients")
 		if late.Load() == clients {
 			t.Skip("no request came in time")
 		}

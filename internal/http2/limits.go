@@ -36,6 +36,9 @@ func (c *Conn) creditStream(s *Stream, n int32) {
 	}
 }
 
+// MayReceive reports whether the windows permit the peer to send content on a stream.
+func (c *Conn) MayReceive(s *Stream) bool { return c.recvWindow > 0 && s.recvWindow > 0 }
+
 // Consumed reports that the caller is done with n bytes of the content of a stream: the
 // peer may send as much again. Unconsumed content of a stream that was reset is given back
 // automatically.

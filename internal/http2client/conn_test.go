@@ -128,7 +128,7 @@ func TestReaders(t *testing.T) {
 func TestCallsWithRandomDeadlines(t *testing.T) {
 	c, _, p := connect(t, servertest.TCPPair, nil)
 	for _, callers := range []int{1, 2, 7} {
-		var all sync.WaitGroup
+		var all servertest.Crowd
 		for k := range callers {
 			random := rand.New(rand.NewPCG(uint64(callers), uint64(k)))
 			all.Go(func() {
@@ -146,10 +146,11 @@ func TestCallsWithRandomDeadlines(t *testing.T) {
 						t.Errorf("got %v", err)
 						return
 					}
+					all.Step()
 				}
 			})
 		}
-		servertest.Soon(t, "the calls", all.Wait)
+		all.Wait(t, "the calls")
 		x, err := ask(c, nil)
 		servertest.Must(t, err)
 		x.succeeds(t)
@@ -448,7 +449,7 @@ func TestWritersHandOver(t *testing.T) {
 			servertest.Receive(t, "the settings of the peer", o.settled)
 			const callers, size = 8, 300_000
 			rounds := servertest.Times(60)
-			var all sync.WaitGroup
+			var all servertest.Crowd
 			var waited atomic.Bool
 			for range callers {
 				all.Go(func() {
@@ -466,10 +467,11 @@ func TestWritersHandOver(t *testing.T) {
 							t.Error(err)
 							return
 						}
+						all.Step()
 					}
 				})
 			}
-			servertest.Soon(t, "the calls", all.Wait)
+			all.Wait(t, "the calls")
 			if !waited.Load() {
 				t.Error("the connection has taken everything at once")
 			}
