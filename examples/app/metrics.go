@@ -73,7 +73,7 @@ func (m *metrics) write(w io.Writer) {
 	head := func(name, kind, help string) {
 		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 	}
-	head("http_requests_total", "counter", "Responses by path and status; the status 0 stands for none.")
+	head("http_requests_total", "counter", "Responses by path and status; the status is 0 if none was sent.")
 	m.all.Range(func(key, value any) bool {
 		l := key.(label)
 		fmt.Fprintf(w, "http_requests_total{path=%q,status=\"%d\"} %d\n", l.path, l.status, value.(*atomic.Uint64).Load())
