@@ -374,7 +374,7 @@ func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
 		half := len(request) / 2
 		var c *servertest.Conn
 		// a machine may be so busy that the timeout passes between the halves of a request
-		const tries = 3
+		const tries = 10
 		for try := 1; ; try++ {
 			c = ts.Dial()
 			if overlap(c, request[:half], request[half:], servertest.Get("/big")) {
