@@ -165,7 +165,7 @@ func (x *h2Exchange) setDeadlines(read, write *time.Time) {
 		x.writeUntil, x.limitsPiece = *write, false
 	}
 	// the connection checks the time only now and then
-	over := x.checkDeadlines()
+	over := x.checkDeadlines(false)
 	x.h.mu.Unlock()
 	x.wake()
 	if over {

@@ -30,8 +30,8 @@ type h2Conn struct {
 	in   *bufpool.Buffer // received; the bytes before read are consumed
 	read int
 
-	// mu guards the fields below, and some of h2Exchange. But lastTick, lastRead, pingSent, opening,
-	// paused, now and waited are used only by the goroutine that drives the protocol.
+	// mu guards the fields below, and some of h2Exchange. But lastTick, lastRead, hears, pingSent,
+	// opening, paused, now and waited are used only by the goroutine that drives the protocol.
 	mu         lockorder.Mutex[lockorder.H2Conn]
 	conn       http2.Conn
 	out        *bufpool.Buffer // being written; the bytes before sent were written
@@ -58,6 +58,7 @@ type h2Conn struct {
 
 	lastTick uint32 // when look was last called, in milliseconds of h2Now
 	lastRead uint32 // when bytes last arrived
+	hears    h2Hearing
 	// pingSent, shutdownAged and paused belong to no phase: pingSent only qualifies lastRead, and
 	// any input answers it; shutdownAged qualifies conn.Life; and paused is conn.Paused as it was
 	// when feed stopped: it stays set when the output has been written, until feed continues.
@@ -306,6 +307,7 @@ func (h *h2Conn) Step() (next engine.Action) {
 		h.s.h2.add(h)
 	}
 	now := h2Now()
+	h.hears.end(now)
 	feeds := (now-h.lastTick >= h2TickInterval || h.prefaceLeft(now) == 0) && h.tick(now)
 	if h.in != nil && h.read < len(h.in.B) {
 		h.lastRead, h.pingSent, feeds = now, false, true
@@ -472,6 +474,7 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 func (h *h2Conn) tick(now uint32) (feeds bool) {
 	s := h.s
 	h.mu.Lock()
+	deaf := h.hears.pause(now - h.lastTick)
 	h.lastTick = now
 	err := h.conn.Tick(now)
 	idle := uint32(s.set.idleTimeout.Milliseconds())
@@ -500,7 +503,7 @@ func (h *h2Conn) tick(now uint32) (feeds bool) {
 	}
 	var over []*h2Exchange
 	for x := h.first; x != nil; x = x.after {
-		if x.checkDeadlines() {
+		if x.checkDeadlines(x.isSlow(deaf)) {
 			over = append(over, x)
 		}
 	}
@@ -596,6 +599,9 @@ func (h *h2Conn) Idle() bool { return false }
 func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	switch w {
 	case engine.WaitWritable:
+		if !h.c.HasReadGoroutine {
+			h.hears.end(h2Now())
+		}
 		return time.Now().Add(h.s.writeByteTimeout())
 	case engine.WaitRequest, engine.WaitUnbuffered:
 		return afterTimeout(h.s.set.firstTimeout)
@@ -604,7 +610,9 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 		bufpool.Put(h.in)
 		h.in, h.read = nil, 0
 	}
-	left := h.prefaceLeft(h2Now())
+	now := h2Now()
+	h.hears.begin(now)
+	left := h.prefaceLeft(now)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	idle := h.s.set.idleTimeout
@@ -616,15 +624,14 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	case !h.activity.isTrimmed() || h.conn.Timed() || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
 		return time.Now().Add(h2TickInterval * time.Millisecond)
 	case idle > 0:
-		left := idle - time.Duration(h2Now()-h.idleSince)*time.Millisecond
+		left := idle - time.Duration(now-h.idleSince)*time.Millisecond
 		return time.Now().Add(max(left, 0) + time.Millisecond)
 	}
 	return time.Time{}
 }
 
-// writeByteTimeout returns how long an HTTP/2 connection may take no bytes. It is not longer
-// than WriteTimeout, after which all waiting responses are late: look is not called while the
-// connection takes no bytes.
+// writeByteTimeout returns how long an HTTP/2 connection may take no bytes: not longer than
+// WriteTimeout, after which all waiting responses are late, since tick may not be called meanwhile.
 func (s *Server) writeByteTimeout() time.Duration {
 	limit := positive(s.HTTP2.WriteByteTimeout, h2WriteTime)
 	if s.WriteTimeout > 0 {

@@ -1,6 +1,10 @@
 package fasthttp
 
-import "github.com/valyala/fasthttp/internal/engine"
+import (
+	"time"
+
+	"github.com/valyala/fasthttp/internal/engine"
+)
 
 // h2Opening is how far a connection is on its way to its first frame. Only the goroutine that
 // drives the protocol uses it.
@@ -26,6 +30,34 @@ func (o *h2Opening) proceedTo(next h2Opening) {
 		panic("fasthttp: the opening of an HTTP/2 connection changes to a phase that cannot follow")
 	}
 	*o = next
+}
+
+// h2Hearing measures how long the engine waits for input. It does not read while it writes output
+// that the client does not take.
+type h2Hearing struct {
+	since  uint32 // when the wait began, in milliseconds of h2Now, or 0
+	waited uint32 // in earlier waits since the last tick
+}
+
+func (h *h2Hearing) begin(now uint32) {
+	if h.since == 0 {
+		h.since = now
+	}
+}
+
+func (h *h2Hearing) end(now uint32) {
+	if h.since != 0 {
+		h.waited += now - h.since
+		h.since = 0
+	}
+}
+
+// pause returns for how long the engine did not wait for input since the last tick, which was this
+// many milliseconds ago, and begins anew.
+func (h *h2Hearing) pause(since uint32) time.Duration {
+	deaf := max(int32(since-h.waited), 0)
+	h.waited = 0
+	return time.Duration(deaf) * time.Millisecond
 }
 
 // h2Activity tells whether a connection has requests, and what an idle one has done since its last

@@ -387,14 +387,15 @@ func (x *h2Exchange) setDeadline(of *time.Time, timeout time.Duration) {
 	x.h.mu.Unlock()
 }
 
-// checkDeadlines checks the deadlines, and reports whether expired must be called. mu is held.
-func (x *h2Exchange) checkDeadlines() bool {
+// checkDeadlines checks the deadlines, and reports whether expired must be called. slow is the result
+// of isSlow. mu is held.
+func (x *h2Exchange) checkDeadlines(slow bool) bool {
 	switch {
 	case x.abortErr != nil:
 	case !x.writeUntil.IsZero() && passed(x.writeUntil) && (!x.limitsPiece || x.stream.Unsent() > 0):
 		x.h.conn.Reset(x.stream, http2.Cancel)
 		return x.abort(errStreamDeadline)
-	case x.stream.Receiving() >= http2.Ended || !passed(x.readUntil) && !x.isSlow():
+	case x.stream.Receiving() >= http2.Ended || !passed(x.readUntil) && !slow:
 	case x.in != nil:
 		x.in.Fail(errStreamDeadline)
 	case x.phase == h2Collects && !x.feeding:
@@ -407,7 +408,7 @@ func (x *h2Exchange) checkDeadlines() bool {
 // awaitContent begins to measure how long the client is waited for, if content must arrive at a minimum
 // rate.
 func (x *h2Exchange) awaitContent() {
-	if x.s.MinRequestBodyRate <= 0 || x.extended {
+	if x.s.MinRequestBodyRate <= 0 {
 		return
 	}
 	x.h.mu.Lock()
@@ -440,18 +441,20 @@ func (x *h2Exchange) spendWait(n int) {
 	}
 }
 
-// isSlow reports whether the content arrives below the minimum rate. While the client must not send,
-// because a window is used up or the output is, the time is not its own. mu is held.
-func (x *h2Exchange) isSlow() bool {
+// isSlow reports whether the content arrives below the minimum rate. deaf, the time since the last
+// tick in which the server did not read, does not count, nor does time in which a window keeps the
+// client from sending. mu is held.
+func (x *h2Exchange) isSlow(deaf time.Duration) bool {
 	p := &x.pace
 	if p.since == 0 {
 		return false
 	}
 	now := clock.Monotonic()
-	if x.h.paused || !x.h.conn.MayReceive(x.stream) {
+	if !x.h.conn.MayReceive(x.stream) {
 		p.since = now
 		return false
 	}
+	p.since = min(p.since+deaf, now)
 	return now-p.since >= p.left
 }
 
@@ -512,7 +515,7 @@ func (c *h2Incoming) Read(p []byte) (int, error) {
 	says := false
 	if x := c.x; x != nil {
 		says = x.queue100()
-		if x.s.MinRequestBodyRate > 0 && c.Unread() == 0 && !x.extended {
+		if x.s.MinRequestBodyRate > 0 && c.Unread() == 0 && x.method != http1.MethodConnect {
 			x.beginWait()
 		}
 	}

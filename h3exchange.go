@@ -323,9 +323,14 @@ func (x *h3Exchange) limitReads(t time.Time) {
 	_ = x.stream.SetReadDeadline(t)
 }
 
+// isPaced reports whether the content must arrive at a minimum rate.
+func (x *h3Exchange) isPaced() bool {
+	return x.s.MinRequestBodyRate > 0 && x.method != http1.MethodConnect
+}
+
 // beginWait begins a wait for a part of the body. It returns when, for endWait.
 func (x *h3Exchange) beginWait() (since time.Duration) {
-	if x.s.MinRequestBodyRate <= 0 {
+	if !x.isPaced() {
 		return 0
 	}
 	p := &x.pacing
@@ -348,7 +353,7 @@ func (x *h3Exchange) beginWait() (since time.Duration) {
 
 // endWait ends a wait in which n bytes have arrived.
 func (x *h3Exchange) endWait(since time.Duration, n int) {
-	if x.s.MinRequestBodyRate > 0 {
+	if x.isPaced() {
 		x.pacing.spend(x.s, clock.Monotonic()-since, int64(n))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http3"
 )
 
@@ -28,5 +29,31 @@ func TestBodyOfLostHTTP3Connection(t *testing.T) {
 	in := &h3Incoming{x: x, stream: x.stream}
 	if _, err := in.Read(make([]byte, 1)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a streamed body: %v", err)
+	}
+}
+
+// endedH3 is a stream without content. It records whether a wait had a deadline.
+type endedH3 struct {
+	http3.Stream
+	limited bool
+}
+
+func (s *endedH3) Next(int) ([]byte, error) { return nil, io.EOF }
+
+func (s *endedH3) SetReadDeadline(t time.Time) error {
+	s.limited = !t.IsZero()
+	return nil
+}
+
+// MinRequestBodyRate is for bodies: a client may be silent in a tunnel.
+func TestHTTP3TunnelsHaveNoMinimumRate(t *testing.T) {
+	for method, want := range map[http1.MethodID]bool{http1.MethodOther: true, http1.MethodConnect: false} {
+		s := new(endedH3)
+		x := &h3Exchange{stream: s}
+		x.s, x.method = &Server{MinRequestBodyRate: 1}, method
+		in := &h3Incoming{x: x, stream: s}
+		if _, err := in.Read(make([]byte, 1)); err != io.EOF || s.limited != want {
+			t.Errorf("%v: a read has a deadline: %v; and it returns %v", method, s.limited, err)
+		}
 	}
 }

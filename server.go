@@ -183,9 +183,10 @@ type Server struct {
 	// after that time in any case. The time that a handler takes to read a stream does
 	// not count. 0 means no limit.
 	//
-	// Over HTTP/2 and HTTP/3 the request alone is refused, and the connection stays. HTTP/2
-	// checks once a second, and does not count time in which a window keeps the client from
-	// sending.
+	// Over HTTP/2 and HTTP/3 the request alone is refused, and the connection stays; and there
+	// is no limit for CONNECT. HTTP/2 checks once a second, and counts neither time in which a
+	// window keeps the client from sending, nor time in which the server does not read
+	// because the client does not take its output.
 	MinRequestBodyRate int
 
 	// MinRequestBodyRateGrace is how much time a client may lose by sending a body at

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
@@ -21,7 +23,7 @@ const (
 
 // pacedServer counts the content of requests. The handler of a path /stream reads it as it
 // arrives, the one of /late after a day, and the one of /seldom a byte in an hour. A read error
-// is sent to failed.
+// is sent to failed. A tunnel is an echo.
 func pacedServer(failed chan<- error) *fasthttp.Server {
 	return &fasthttp.Server{
 		MinRequestBodyRate: h2Rate, MinRequestBodyRateGrace: h2Grace, MaxRequestBodySize: 1 << 30, IdleTimeout: 1000 * time.Hour,
@@ -32,6 +34,11 @@ func pacedServer(failed chan<- error) *fasthttp.Server {
 			return c
 		},
 		Handler: func(ctx *fasthttp.RequestCtx) {
+			if ctx.IsConnect() {
+				ctx.Response.ImmediateHeaderFlush = true
+				ctx.SetBodyStream(ctx.RequestBodyStream(), -1)
+				return
+			}
 			n := int64(0)
 			if stream := ctx.RequestBodyStream(); stream == nil {
 				n = int64(len(ctx.PostBody()))
@@ -148,6 +155,15 @@ func TestHTTP2MinRequestBodyRateIsForTheClientAlone(t *testing.T) {
 			t.Errorf("a body that is read slowly: %q %q", s.Status(), s.Content)
 		}
 
+		// a tunnel is no body
+		c.Headers(3, endHeaders, ":method: CONNECT", ":authority: b:443").Flush()
+		sleepInBubble(24 * time.Hour)
+		c.Data(3, endStream, "late").Flush()
+		synctest.Wait()
+		if s := c.Snapshot(3); s.Status() != "200" || !s.Ended || string(s.Content) != "late" {
+			t.Errorf("a silent tunnel: %v", s)
+		}
+
 		// handlers that do not read have used up the window of the connection
 		c = greetHTTP2(serveHTTP2(t, servertest.MemoryEngine, pacedServer(failed))).Listen()
 		synctest.Wait()
@@ -170,6 +186,57 @@ func TestHTTP2MinRequestBodyRateIsForTheClientAlone(t *testing.T) {
 			if s := c.Snapshot(id); s.Status() != "200" {
 				t.Errorf("stream %d, which is read late: %q", id, s.Status())
 			}
+		}
+	})
+}
+
+// TestHTTP2MinRequestBodyRateWhileOutputWaits has a client that takes nothing of a large response
+// for a while, but sends other content at the rate: the server does not read it until it has written
+// the response.
+func TestHTTP2MinRequestBodyRateWhileOutputWaits(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		failed := make(chan error, 100)
+		s := pacedServer(failed)
+		s.HTTP2.WriteByteTimeout = time.Hour
+		read := s.Handler
+		s.Handler = func(ctx *fasthttp.RequestCtx) {
+			if ctx.IsGet() {
+				ctx.Response.SetBodyRaw(make([]byte, 8<<20))
+				return
+			}
+			read(ctx)
+		}
+		c := greetHTTP2(serveHTTP2(t, servertest.MemoryEngine, s), uint32(http2.SettingInitialWindowSize), largeStep)
+		c.Window(0, largeStep-65535).Get(1, "/").Post(3, "/").Post(5, "/stream").Post(7, "/").Post(9, "/stream").Flush()
+		const seconds = 3 * int(h2Grace/time.Second)
+		for range seconds {
+			sleepInBubble(time.Second)
+			for id := uint32(3); id <= 5; id += 2 {
+				c.Data(id, 0, strings.Repeat("x", h2Rate)).Flush()
+			}
+		}
+		c.Listen()
+		synctest.Wait()
+		if s := c.Snapshot(1); s.Length != 8<<20 {
+			t.Errorf("the response has %d bytes", s.Length)
+		}
+		for id := uint32(3); id <= 5; id += 2 {
+			c.Data(id, endStream, "").Flush()
+			if s := c.Await(id); s.Status() != "200" || string(s.Content) != fmt.Sprint(seconds*h2Rate) {
+				t.Errorf("stream %d gets %q %q", id, s.Status(), s.Content)
+			}
+		}
+		if len(failed) > 0 {
+			t.Errorf("a stream ends with %v", <-failed)
+		}
+		// the others have sent nothing
+		sleepInBubble(h2Grace + time.Second)
+		if s := c.Snapshot(7); s.Status() != "408" {
+			t.Errorf("a body that does not come: %q", s.Status())
+		}
+		if err := servertest.Receive(t, "the error of the stream", failed); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a stream that does not come ends with %v", err)
 		}
 	})
 }
