@@ -75,9 +75,6 @@ func (l load) Row() study.Row {
 	return study.Row{Name: markdown.Plural(l.conns, "connection"), Conns: l.conns}
 }
 
-// IsFor implements study.Load.
-func (l load) IsFor(*rig.Server) bool { return true }
-
 // measure measures all setups, which take the place of servers.
 func measure(ctx context.Context, dir string, opts study.Options, l load, log progress.Log) (*study.Report, error) {
 	s, err := study.New(dir, kind, opts, log)

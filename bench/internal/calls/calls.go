@@ -26,9 +26,6 @@ type load struct {
 // Row implements study.Load.
 func (l load) Row() study.Row { return study.Row{Name: l.name} }
 
-// IsFor implements study.Load.
-func (l load) IsFor(*rig.Server) bool { return true }
-
 var loads = []load{{"1 caller", 1}, {"100 callers", 100}, {"1000 callers", 1000}}
 
 // streams is the server's limit of open streams for a client: the number of callers, so that

@@ -34,9 +34,6 @@ type load struct {
 // Row implements study.Load.
 func (l load) Row() study.Row { return study.Row{Name: l.name} }
 
-// IsFor implements study.Load.
-func (l load) IsFor(*rig.Server) bool { return true }
-
 var loads = []load{
 	{name: "1 connection x 100 streams", conns: 1, streams: 100, toNghttpd: 0.45, toH2O: 0.7},
 	{name: "64 connections x 10 streams", conns: 64, streams: 10, toNghttpd: 0.65},

@@ -150,9 +150,6 @@ func (h held) Row() study.Row {
 	return study.Row{Name: markdown.Plural(h.conns, "connection"), Conns: h.conns, Procs: h.procs}
 }
 
-// IsFor implements study.Load.
-func (h held) IsFor(*rig.Server) bool { return true }
-
 // Measure builds the servers in dir, which is the bench folder, and measures them. The program
 // must have called Crowd.
 func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {

@@ -37,7 +37,7 @@ var works = []work{
 // Row implements study.Load.
 func (w work) Row() study.Row { return study.Row{Name: "the handler " + w.String()} }
 
-// IsFor implements study.Load. Handlers are limited only if they wait.
+// IsFor implements study.Picky. Handlers are limited only if they wait.
 func (w work) IsFor(of *rig.Server) bool { return of.Name != limited || w.waits > 0 }
 
 const (

@@ -21,9 +21,6 @@ type secure struct {
 // Row implements study.Load.
 func (l secure) Row() study.Row { return study.Row{Name: l.name} }
 
-// IsFor implements study.Load.
-func (l secure) IsFor(*rig.Server) bool { return true }
-
 // measureSecure runs loads on servers with TLS. The program must call tlsload.Main before
 // anything else.
 func measureSecure(ctx context.Context, s *study.Study, loads []secure, measure func(secure, *rig.Process) (study.Figures, error)) (*study.Report, error) {

@@ -50,9 +50,6 @@ var disturbances = []disturbance{
 // Row implements study.Load.
 func (d disturbance) Row() study.Row { return study.Row{Name: d.name} }
 
-// IsFor implements study.Load.
-func (d disturbance) IsFor(*rig.Server) bool { return true }
-
 // schedule returns the schedule of slow requests: each of conns connections sends one every
 // interval.
 func (d disturbance) schedule(rate int) (conns int, interval time.Duration) {

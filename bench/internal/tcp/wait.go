@@ -73,9 +73,6 @@ func (l waitLoad) Row() study.Row {
 	return study.Row{Name: name, Kind: l.handler.name, Conns: l.conns, Procs: l.procs}
 }
 
-// IsFor implements study.Load.
-func (l waitLoad) IsFor(*rig.Server) bool { return true }
-
 // doubtRounds is the number of rounds in which a row with a missed goal is measured again:
 // with few rounds on a machine that shares its processors, some of the many cells miss their
 // goals by chance. Only these rounds count then.

@@ -41,7 +41,7 @@ func (l load) Row() study.Row {
 	return row
 }
 
-// IsFor implements study.Load. The loop in C does not speak TLS.
+// IsFor implements study.Picky. The loop in C does not speak TLS.
 func (l load) IsFor(server *rig.Server) bool { return !l.TLS || server.Name != rig.WebSocketFloor }
 
 const (
