@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/markdown"
@@ -118,23 +117,8 @@ func measure(ctx context.Context, dir string, opts study.Options, l load, log pr
 	})
 }
 
-// processes share a port.
-type processes []*rig.Process
-
-// CPU returns the processor time of all processes.
-func (all processes) CPU() (sum time.Duration, err error) {
-	for _, p := range all {
-		used, err := p.CPU()
-		if err != nil {
-			return 0, err
-		}
-		sum += used
-	}
-	return sum, nil
-}
-
 // start starts the processes of a setup. It returns the started ones even if it fails.
-func (way setup) start(ctx context.Context, server *rig.Server) (all processes, err error) {
+func (way setup) start(ctx context.Context, server *rig.Server) (all rig.Group, err error) {
 	addr := ""
 	for i := range way.processes {
 		place := rig.Anywhere

@@ -13,7 +13,7 @@ import (
 // holding has the processes of both ends, and the number of their connections.
 type holding struct {
 	*session
-	servers []*rig.Process
+	servers rig.Group
 	clients []*rig.Child
 	held    int
 	wrong   string // the error of the first connection that failed
@@ -80,18 +80,6 @@ func (h *holding) get(ctx context.Context) (got int, took time.Duration, err err
 		h.note(answered.wrong)
 	}
 	return got, time.Since(begin), nil
-}
-
-// cpu is the processor time of the servers so far.
-func (h *holding) cpu() (sum time.Duration, err error) {
-	for _, p := range h.servers {
-		used, err := p.CPU()
-		if err != nil {
-			return 0, err
-		}
-		sum += used
-	}
-	return sum, nil
 }
 
 // inodeSize is the kernel's memory for a socket's inode and its hidden directory entry: 832

@@ -101,6 +101,21 @@ func (p *Process) CPU() (time.Duration, error) {
 	return before, nil
 }
 
+// Group is processes that share a port.
+type Group []*Process
+
+// CPU returns the processor time of all processes.
+func (g Group) CPU() (sum time.Duration, err error) {
+	for _, p := range g {
+		used, err := p.CPU()
+		if err != nil {
+			return 0, err
+		}
+		sum += used
+	}
+	return sum, nil
+}
+
 // ThreadTime returns the processor time of the threads that the server has, in nanoseconds: short runs
 // of a server that ends no threads need it.
 func (p *Process) ThreadTime() (time.Duration, error) { return procfs.ThreadTime(p.child.pid()) }
