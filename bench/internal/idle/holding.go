@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/procfs"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
 // holding has the processes of both ends, and the number of their connections.
@@ -28,7 +29,8 @@ func (h *holding) begin(ctx context.Context, server *rig.Server) error {
 		return err
 	}
 	h.slab = m.Slab
-	if h.servers, err = h.startServers(ctx, server); err != nil {
+	settings := rig.Settings{Mode: serving.Plain, Procs: h.cores, Identity: h.identity, HTTP2: h.speaks == HTTP2}
+	if h.servers, err = server.StartGroup(ctx, h.procs, settings, rig.Everywhere); err != nil {
 		return err
 	}
 	if err := warmUp(h.servers[0].Addr, h.procs, h.speaks); err != nil {

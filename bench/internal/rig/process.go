@@ -104,6 +104,23 @@ func (p *Process) CPU() (time.Duration, error) {
 // Group is processes that share a port.
 type Group []*Process
 
+// StartGroup starts n processes, the i-th one at the given place. It returns the started ones even if
+// it fails.
+func (s *Server) StartGroup(ctx context.Context, n int, settings Settings, place func(i int) (Place, error)) (all Group, err error) {
+	settings.ReusePort = n > 1
+	for i := range n {
+		if settings.Place, err = place(i); err != nil {
+			return all, err
+		}
+		p, err := s.Start(ctx, settings)
+		if err != nil {
+			return all, err
+		}
+		all, settings.Addr = append(all, p), p.Addr
+	}
+	return all, nil
+}
+
 // CPU returns the processor time of all processes.
 func (g Group) CPU() (sum time.Duration, err error) {
 	for _, p := range g {
