@@ -54,7 +54,6 @@ var kind = &study.Kind{
 // load is a number of connections of clients.
 type load int
 
-// Row implements study.Load.
 func (l load) Row() study.Row {
 	return study.Row{Name: markdown.Plural(int(l), "connection"), Conns: int(l)}
 }

@@ -23,7 +23,6 @@ type load struct {
 	callers int
 }
 
-// Row implements study.Load.
 func (l load) Row() study.Row { return study.Row{Name: l.name} }
 
 var loads = []load{{"1 caller", 1}, {"100 callers", 100}, {"1000 callers", 1000}}

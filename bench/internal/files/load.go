@@ -48,7 +48,6 @@ var loads = []load{
 	{name: "404", path: "/nothing", conns: 64, status: 404, size: -1, nginxGoal: smallMost},
 }
 
-// Row implements study.Load.
 func (l load) Row() study.Row { return study.Row{Name: l.name, Conns: l.conns} }
 
 // large returns the loads for which a server encrypts much.

@@ -31,7 +31,6 @@ type load struct {
 	toNghttpd, toH2O float64
 }
 
-// Row implements study.Load.
 func (l load) Row() study.Row { return study.Row{Name: l.name} }
 
 var loads = []load{

@@ -18,7 +18,6 @@ type secure struct {
 	tlsload.Load
 }
 
-// Row implements study.Load.
 func (l secure) Row() study.Row { return study.Row{Name: l.name} }
 
 // measureSecure runs loads on servers with TLS. The program must call tlsload.Main before

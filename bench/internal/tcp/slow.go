@@ -47,7 +47,6 @@ var disturbances = []disturbance{
 	{Computing, serving.SpinPath, 1000, serving.SpinTime},
 }
 
-// Row implements study.Load.
 func (d disturbance) Row() study.Row { return study.Row{Name: d.name} }
 
 // schedule returns the schedule of slow requests: each of conns connections sends one every

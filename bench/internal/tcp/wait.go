@@ -67,7 +67,6 @@ type waitLoad struct {
 	procs   int
 }
 
-// Row implements study.Load.
 func (l waitLoad) Row() study.Row {
 	name := fmt.Sprintf("%s, %d connections, GOMAXPROCS %d", l.handler.name, l.conns, l.procs)
 	return study.Row{Name: name, Kind: l.handler.name, Conns: l.conns, Procs: l.procs}

@@ -32,7 +32,6 @@ type load struct {
 	times int // the length of a run, as a multiple of the usual one; 0 is 1
 }
 
-// Row implements study.Load.
 func (l load) Row() study.Row {
 	row := study.Row{Name: l.name}
 	if l.Kind == wsload.Idle {
