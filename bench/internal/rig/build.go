@@ -123,7 +123,7 @@ func buildC(ctx context.Context, dir, temp, name, program string) (*Server, erro
 		return nil, fmt.Errorf("there is no C compiler (cc) for the server %q", name)
 	}
 	binary := filepath.Join(temp, program+"-in-c")
-	if err := runIn(ctx, dir, cc, "-O2", "-Wall", "-Werror", "-o", binary, filepath.Join("floor", program+".c")); err != nil {
+	if err := RunIn(ctx, dir, cc, "-O2", "-Wall", "-Werror", "-o", binary, filepath.Join("floor", program+".c")); err != nil {
 		return nil, err
 	}
 	return &Server{Name: name, Version: "C", binary: binary, cannot: []Ability{TLS, Waiting}}, nil
@@ -141,7 +141,7 @@ func BuildTLSLoop(ctx context.Context, dir, temp string) (*Server, error) {
 
 func build(ctx context.Context, dir, temp, name, modfile, program string) (*Server, error) {
 	binary := filepath.Join(temp, name+"-server")
-	if err := runIn(ctx, dir, "go", "build", "-modfile="+modfile, "-o", binary, "./servers/"+program); err != nil {
+	if err := RunIn(ctx, dir, "go", "build", "-modfile="+modfile, "-o", binary, "./servers/"+program); err != nil {
 		return nil, err
 	}
 	version, err := Version(ctx, dir, modfile)

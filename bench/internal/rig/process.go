@@ -3,7 +3,6 @@ package rig
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -147,7 +146,7 @@ type Usage struct {
 // Usage makes the server collect garbage and returns its remaining usage.
 func (p *Process) Usage(ctx context.Context) (Usage, error) {
 	var u Usage
-	err := p.ask(ctx, serving.MemoryWord, &u.Memory)
+	err := p.child.Ask(ctx, serving.MemoryWord, "figures of the server", &u.Memory)
 	if err != nil {
 		return u, err
 	}
@@ -161,22 +160,7 @@ func (p *Process) Usage(ctx context.Context) (Usage, error) {
 // Counts returns the counts of the server so far. Servers that are not written in Go have no
 // such figures.
 func (p *Process) Counts(ctx context.Context) (c serving.Counts, err error) {
-	return c, p.ask(ctx, serving.CountsWord, &c)
-}
-
-// ask sends a word to the server and stores its answer, which is in JSON.
-func (p *Process) ask(ctx context.Context, word string, answer any) error {
-	if err := p.child.Say(word); err != nil {
-		return err
-	}
-	line, err := p.child.Line(ctx)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal([]byte(line), answer); err != nil {
-		return fmt.Errorf("figures of the server: %w", err)
-	}
-	return nil
+	return c, p.child.Ask(ctx, serving.CountsWord, "figures of the server", &c)
 }
 
 // Resident returns how many bytes of the server are in memory, garbage included.

@@ -23,6 +23,14 @@ func AskSelf[R any](ctx context.Context, place Place, word string, env []string,
 	return r, err
 }
 
+// Ask writes a word to a child, and reads the result that it prints.
+func (c *Child) Ask(ctx context.Context, word, name string, r any) error {
+	if err := c.Say(word); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return c.Hear(ctx, name, r)
+}
+
 // Hear reads a result that a child prints. Errors have the name of the child.
 func (c *Child) Hear(ctx context.Context, name string, r any) error {
 	said, err := c.Line(ctx)

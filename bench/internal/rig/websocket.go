@@ -24,7 +24,7 @@ var webSocketFolder = filepath.Join("servers", "websocket")
 // of its libraries. dir is the bench folder.
 func BuildWebSocket(ctx context.Context, dir, temp string) ([]*Server, error) {
 	binary := filepath.Join(temp, "websocket-server")
-	if err := runIn(ctx, filepath.Join(dir, webSocketFolder), "go", "build", "-o", binary, "."); err != nil {
+	if err := RunIn(ctx, filepath.Join(dir, webSocketFolder), "go", "build", "-o", binary, "."); err != nil {
 		return nil, err
 	}
 	text, err := outputIn(ctx, dir, binary, serving.ListWord)

@@ -118,10 +118,7 @@ func Start(ctx context.Context, place rig.Place, l Load) (*Sockets, error) {
 
 // Run sends the messages that count.
 func (s *Sockets) Run(ctx context.Context) (r Result, err error) {
-	if err := s.child.Say(goWord); err != nil {
-		return r, fmt.Errorf("load: %w", err)
-	}
-	err = s.child.Hear(ctx, "load", &r)
+	err = s.child.Ask(ctx, goWord, "load", &r)
 	return r, err
 }
 
