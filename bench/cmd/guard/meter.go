@@ -110,7 +110,7 @@ type cost struct {
 	Bytes        float64 `json:"bytes"`
 }
 
-// Insignificant differences of allocations: a pool that grows, or a goroutine that is started,
+// Insignificant differences of allocations: a pool that grows, or a started goroutine,
 // in ten thousand operations.
 const (
 	spareAllocations = 0.02

@@ -40,7 +40,7 @@ type Server struct {
 
 	site *NginxSite // of nginx alone
 	dir  string     // of nginx, for its own files
-	// args returns the arguments of a server that is neither nginx nor part of this module.
+	// args returns the arguments of a server outside of this module, except for nginx.
 	args func(addr string, settings Settings) ([]string, error)
 	// cannot has the kinds of loads that the server does not have.
 	cannot []Ability

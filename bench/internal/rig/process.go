@@ -25,8 +25,8 @@ type Settings struct {
 	Place     Place
 	Procs     int      // GOMAXPROCS
 	Args      []string // more of the command line
-	// Wait is how long handlers wait: WaitPath of mode Mixed, or any path of a server that is not
-	// part of this module.
+	// Wait is how long handlers wait: WaitPath of mode Mixed, or any path of a server outside
+	// this module.
 	Wait time.Duration
 	// Identity is the server's certificate for TLS, or nil for plain HTTP.
 	Identity *Identity

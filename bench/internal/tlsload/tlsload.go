@@ -62,7 +62,7 @@ const (
 	patience = 10 * time.Second
 )
 
-// environment is that of a load.
+// environment is the environment of a load.
 var environment = []string{"GOMAXPROCS=1", "GOGC=400"}
 
 // Run puts a load on a server. The program must call Main before anything else.

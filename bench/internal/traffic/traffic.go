@@ -136,8 +136,7 @@ func (s source) object(size int) []byte {
 	return append(b, '}')
 }
 
-// spread returns n messages, none of which is like the one before: it calls make again for a
-// message that is.
+// spread returns n messages, none of which is like the one before: it makes such a message again.
 func spread(n int, make func(i int) []byte, alike func(a, b []byte) bool) [][]byte {
 	all := [][]byte{make(0)}
 	for len(all) < n {
