@@ -66,24 +66,21 @@ func BenchmarkAppendDecoded(b *testing.B) {
 }
 
 func BenchmarkCompressHandler(b *testing.B) {
-	page := pageText()
-	h := fasthttp.CompressHandlerBrotliLevel(func(ctx *fasthttp.RequestCtx) {
-		ctx.SetContentType("text/html; charset=utf-8")
-		ctx.SetBody(page)
-	}, fasthttp.CompressBrotliDefaultCompression, fasthttp.CompressDefaultCompression)
-	for _, accept := range []string{"gzip", "br", "zstd", "identity"} {
-		b.Run(accept, func(b *testing.B) { loopHandler(b, h, accept) })
-	}
+	benchCompressHandler(b, pageText(), "gzip", "br", "zstd", "identity")
 }
 
 // BenchmarkCompressHandlerSmall encodes a response of about a kilobyte.
 func BenchmarkCompressHandlerSmall(b *testing.B) {
-	page := pageText()[:1024]
+	benchCompressHandler(b, pageText()[:1024], "gzip", "br", "zstd")
+}
+
+func benchCompressHandler(b *testing.B, page []byte, codings ...string) {
+	b.Helper()
 	h := fasthttp.CompressHandlerBrotliLevel(func(ctx *fasthttp.RequestCtx) {
 		ctx.SetContentType("text/html; charset=utf-8")
 		ctx.SetBody(page)
 	}, fasthttp.CompressBrotliDefaultCompression, fasthttp.CompressDefaultCompression)
-	for _, accept := range []string{"gzip", "br", "zstd"} {
+	for _, accept := range codings {
 		b.Run(accept, func(b *testing.B) { loopHandler(b, h, accept) })
 	}
 }

@@ -69,7 +69,7 @@ func fileHandler(root string) fasthttp.RequestHandler {
 
 // repeated is a connection that sends the same request repeatedly, and drops the responses.
 type repeated struct {
-	net.Conn
+	inProcess
 	request, rest []byte
 	left          int
 }
@@ -87,13 +87,8 @@ func (c *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (c *repeated) Write(p []byte) (int, error)      { return len(p), nil }
-func (c *repeated) Close() error                     { return nil }
-func (c *repeated) LocalAddr() net.Addr              { return &net.TCPAddr{} }
-func (c *repeated) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
-func (c *repeated) SetDeadline(time.Time) error      { return nil }
-func (c *repeated) SetReadDeadline(time.Time) error  { return nil }
-func (c *repeated) SetWriteDeadline(time.Time) error { return nil }
+func (c *repeated) Write(p []byte) (int, error) { return len(p), nil }
+func (c *repeated) Close() error                { return nil }
 
 // silent is a logger that drops its lines. The published package logs every missing
 // file.

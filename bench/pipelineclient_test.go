@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 )
 
 // pipelinedAnswers are responses to as many requests as are likely to arrive at
@@ -35,6 +34,7 @@ var variedPipelined = bytes.Repeat(slices.Concat(variedAnswers[:5]...), 51)
 // pipelineConn is a connection with a built-in server for pipelined GET requests. Each written
 // request makes a response to read.
 type pipelineConn struct {
+	inProcess
 	mu     sync.Mutex
 	come   sync.Cond
 	size   int    // of a response
@@ -111,16 +111,6 @@ func (c *pipelineConn) Close() error {
 	c.come.Broadcast()
 	return nil
 }
-
-func (c *pipelineConn) LocalAddr() net.Addr { return loopback }
-
-func (c *pipelineConn) RemoteAddr() net.Addr { return loopback }
-
-func (c *pipelineConn) SetDeadline(time.Time) error { return nil }
-
-func (c *pipelineConn) SetReadDeadline(time.Time) error { return nil }
-
-func (c *pipelineConn) SetWriteDeadline(time.Time) error { return nil }
 
 // answerPipelined is answerTCP for pipelined requests.
 func answerPipelined(b *testing.B) (dial func(string) (net.Conn, error)) {

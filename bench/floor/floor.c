@@ -7,22 +7,8 @@
  * request ends where four bytes in a row are CR LF CR LF; a request that is cut
  * between two reads is not counted on, since the load it is measured with does
  * not do that.
- *
- * Like the other servers of the socket benchmarks it prints "ready ADDRESS" and
- * ends when its standard input does; it knows their flag -addr and ignores all
- * others.
  */
-#define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "listen.h"
 
 static const char answer[] = "HTTP/1.1 200 OK\r\n"
 			     "Server: floor\r\n"
@@ -45,39 +31,6 @@ enum { answer_size = sizeof(answer) - 1, batch = 64, in_size = 65536, most = 256
 
 static char in[in_size];
 static char out[most * answer_size];
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static int listen_on(const char *addr)
-{
-	int one = 1;
-	char host[64] = "";
-	int port = 0;
-	struct sockaddr_in at = {.sin_family = AF_INET};
-	socklen_t size = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-
-	if (sscanf(addr, "%63[^:]:%d", host, &port) != 2 || inet_pton(AF_INET, host, &at.sin_addr) != 1) {
-		fprintf(stderr, "floor: not an address: %s\n", addr);
-		exit(2);
-	}
-	at.sin_port = htons(port);
-	if (fd < 0)
-		fail("socket");
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
-		fail("bind");
-	if (listen(fd, 4096) < 0 || getsockname(fd, (struct sockaddr *)&at, &size) < 0)
-		fail("listen");
-	printf("ready %s:%d\n", host, ntohs(at.sin_port));
-	fflush(stdout);
-	return fd;
-}
 
 static void watch(int set, int fd, unsigned events)
 {

@@ -8,23 +8,10 @@
  * for all messages in it. Sockets of /broadcast are a group, which gets every
  * message that one of them sends; a member with too much unread output is
  * dropped.
- *
- * Like the other servers of the socket benchmarks it prints "ready ADDRESS" and
- * ends when its standard input does; it knows their flag -addr and ignores all
- * others.
  */
-#define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+#include "listen.h"
+
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /* The load always sends the key of RFC 6455 1.3. */
 static const char switching[] = "HTTP/1.1 101 Switching Protocols\r\n"
@@ -73,12 +60,6 @@ static struct conn *closed;
 /* They mark the events of the two descriptors that are no connections. */
 static struct conn listening, input;
 
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
 static void *allocated(void *p)
 {
 	if (p == NULL)
@@ -100,33 +81,6 @@ static void release(struct bytes *b)
 {
 	free(b->p);
 	*b = (struct bytes){0};
-}
-
-static int listen_on(const char *addr)
-{
-	int one = 1;
-	char host[64] = "";
-	int port = 0;
-	struct sockaddr_in at = {.sin_family = AF_INET};
-	socklen_t size = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-
-	if (sscanf(addr, "%63[^:]:%d", host, &port) != 2 || inet_pton(AF_INET, host, &at.sin_addr) != 1) {
-		fprintf(stderr, "floor: not an address: %s\n", addr);
-		exit(2);
-	}
-	at.sin_port = htons(port);
-	if (fd < 0)
-		fail("socket");
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
-		fail("bind");
-	if (listen(fd, 4096) < 0 || getsockname(fd, (struct sockaddr *)&at, &size) < 0)
-		fail("listen");
-	printf("ready %s:%d\n", host, ntohs(at.sin_port));
-	fflush(stdout);
-	return fd;
 }
 
 static void watch(int how, int fd, struct conn *c, unsigned events)

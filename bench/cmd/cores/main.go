@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/markdown"
@@ -70,13 +69,9 @@ var kind = &study.Kind{
 // load is the only load.
 type load struct{ conns int }
 
-// Row implements study.Load.
 func (l load) Row() study.Row {
 	return study.Row{Name: markdown.Plural(l.conns, "connection"), Conns: l.conns}
 }
-
-// IsFor implements study.Load.
-func (l load) IsFor(*rig.Server) bool { return true }
 
 // measure measures all setups, which take the place of servers.
 func measure(ctx context.Context, dir string, opts study.Options, l load, log progress.Log) (*study.Report, error) {
@@ -121,38 +116,13 @@ func measure(ctx context.Context, dir string, opts study.Options, l load, log pr
 	})
 }
 
-// processes share a port.
-type processes []*rig.Process
-
-// CPU returns the processor time of all processes.
-func (all processes) CPU() (sum time.Duration, err error) {
-	for _, p := range all {
-		used, err := p.CPU()
-		if err != nil {
-			return 0, err
-		}
-		sum += used
-	}
-	return sum, nil
-}
-
 // start starts the processes of a setup. It returns the started ones even if it fails.
-func (way setup) start(ctx context.Context, server *rig.Server) (all processes, err error) {
-	addr := ""
-	for i := range way.processes {
-		place := rig.Anywhere
-		if way.pinned {
-			if place, err = rig.Processor(i); err != nil {
-				return all, err
-			}
-		}
-		p, err := server.Start(ctx, rig.Settings{Addr: addr, Mode: serving.Plain, ReusePort: way.processes > 1, Place: place, Procs: way.procs})
-		if err != nil {
-			return all, err
-		}
-		all, addr = append(all, p), p.Addr
+func (way setup) start(ctx context.Context, server *rig.Server) (rig.Group, error) {
+	place := rig.Everywhere
+	if way.pinned {
+		place = rig.Processor
 	}
-	return all, nil
+	return server.StartGroup(ctx, way.processes, rig.Settings{Mode: serving.Plain, Procs: way.procs}, place)
 }
 
 func writeTable(b *strings.Builder, r *study.Report, _ string) {

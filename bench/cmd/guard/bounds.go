@@ -1,14 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"runtime"
 	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
 // boundTable holds the costs of operations when it was last stored, by platform and row.
@@ -27,15 +26,8 @@ func platform() string {
 // readBounds returns an empty table if there is no file.
 func readBounds(file string) (boundTable, error) {
 	bounds := boundTable{}
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return bounds, nil
-	}
-	if err != nil {
+	if err := rig.ReadJSON(file, &bounds); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
-	}
-	if err := json.Unmarshal(text, &bounds); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return bounds, nil
 }
@@ -54,12 +46,4 @@ func (b boundTable) store(key string, got map[string]cost) {
 		merged[name] = c
 	}
 	b[key] = merged
-}
-
-func (b boundTable) write(file string) error {
-	text, err := json.MarshalIndent(b, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(text, '\n'), 0o644)
 }

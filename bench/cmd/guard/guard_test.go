@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
 func TestCostIsHeldToItsBound(t *testing.T) {
@@ -40,7 +42,7 @@ func TestBoundsAreStored(t *testing.T) {
 	}
 	bounds.store("go1.99 linux/amd64", map[string]cost{"A": {100, 1, 16}, "B": {200, 0, 0}})
 	bounds.store("go1.99 linux/amd64", map[string]cost{"A": {0, 2, 32}})
-	if err := bounds.write(file); err != nil {
+	if err := rig.WriteJSON(file, bounds); err != nil {
 		t.Fatal(err)
 	}
 	bounds, err = readBounds(file)

@@ -129,7 +129,7 @@ func guard(ctx context.Context, opts options, m *meter, dir string, out io.Write
 	}
 	if opts.update {
 		bounds.store(key, got)
-		return bounds.write(file)
+		return rig.WriteJSON(file, bounds)
 	}
 	return errors.Join(exceeded...)
 }

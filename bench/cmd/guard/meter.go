@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/valyala/fasthttp/bench/internal/gobench"
+	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
 // workload is a benchmark of the bench folder, and the number of operations to run. That number
@@ -99,12 +100,7 @@ func newMeter(ctx context.Context, dir, temp, modfile string) (*meter, error) {
 }
 
 func compile(ctx context.Context, dir string, flags ...string) error {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-c"}, append(flags, ".")...)...)
-	cmd.Dir = dir
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the benchmarks: %w\n%s", err, text)
-	}
-	return nil
+	return rig.RunIn(ctx, dir, "go", append([]string{"test", "-c"}, append(flags, ".")...)...)
 }
 
 // cost is the cost of one operation.
@@ -114,7 +110,7 @@ type cost struct {
 	Bytes        float64 `json:"bytes"`
 }
 
-// Insignificant differences of allocations: a pool that grows, or a goroutine that is started,
+// Insignificant differences of allocations: a pool that grows, or a started goroutine,
 // in ten thousand operations.
 const (
 	spareAllocations = 0.02

@@ -13,7 +13,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -55,7 +54,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	}
 	r := new(study.Report)
 	if opts.page {
-		err = readResults(filepath.Join(dir, opts.out, "peers.json"), r)
+		err = rig.ReadJSON(filepath.Join(dir, opts.out, "peers.json"), r)
 	} else {
 		r, err = tcp.Measure(ctx, dir, opts.Options, progress.NewLines(log))
 	}
@@ -80,12 +79,4 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 		return err
 	}
 	return command.Show(out, dir, opts.out, command.Result{Name: "peers", Markdown: text, Value: r, Failed: len(r.Failures), Runs: r.Runs})
-}
-
-func readResults(file string, r *study.Report) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, r)
 }

@@ -54,13 +54,9 @@ var kind = &study.Kind{
 // load is a number of connections of clients.
 type load int
 
-// Row implements study.Load.
 func (l load) Row() study.Row {
 	return study.Row{Name: markdown.Plural(int(l), "connection"), Conns: int(l)}
 }
-
-// IsFor implements study.Load.
-func (l load) IsFor(*rig.Server) bool { return true }
 
 // warmTime is how long a proxy is under load before anything counts.
 const warmTime = 200 * time.Millisecond

@@ -117,82 +117,76 @@ func requestsPerConn(name string) int {
 
 func ratio(row *report.Row) float64 { return row.Ratios[report.Upstream] }
 
-func eachGoal(id, text string, least float64, rows []*report.Row) goal {
-	g := goal{ID: id, Text: fmt.Sprintf("%s at least %.1f× as fast as upstream", text, least)}
-	if len(rows) == 0 {
-		return g
+// rowsGoal judges rows, if there are any.
+func rowsGoal(id, text string, rows []*report.Row, judge func() (met bool, figure string)) goal {
+	g := goal{ID: id, Text: text}
+	if len(rows) > 0 {
+		g.Met, g.Figure = judge()
 	}
-	worst := slices.MinFunc(rows, func(a, b *report.Row) int { return cmp.Compare(ratio(a), ratio(b)) })
-	below := 0
-	for _, row := range rows {
-		if ratio(row) < least {
-			below++
-		}
-	}
-	g.Met = below == 0
-	g.Figure = fmt.Sprintf("%d of %d rows; the least is %.2f× (%s)", len(rows)-below, len(rows), ratio(worst), worst.Name)
 	return g
 }
 
+func eachGoal(id, text string, least float64, rows []*report.Row) goal {
+	return rowsGoal(id, fmt.Sprintf("%s at least %.1f× as fast as upstream", text, least), rows, func() (bool, string) {
+		worst := slices.MinFunc(rows, func(a, b *report.Row) int { return cmp.Compare(ratio(a), ratio(b)) })
+		below := 0
+		for _, row := range rows {
+			if ratio(row) < least {
+				below++
+			}
+		}
+		return below == 0, fmt.Sprintf("%d of %d rows; the least is %.2f× (%s)", len(rows)-below, len(rows), ratio(worst), worst.Name)
+	})
+}
+
 func meanGoal(id, text string, least float64, rows []*report.Row) goal {
-	g := goal{ID: id, Text: fmt.Sprintf("%s at least %.1f× as fast as upstream", text, least)}
-	if len(rows) == 0 {
-		return g
-	}
-	var ratios []float64
-	for _, row := range rows {
-		ratios = append(ratios, ratio(row))
-	}
-	mean := stats.GeoMean(ratios)
-	g.Met = mean >= least
-	g.Figure = fmt.Sprintf("%.2f×", mean)
-	return g
+	return rowsGoal(id, fmt.Sprintf("%s at least %.1f× as fast as upstream", text, least), rows, func() (bool, string) {
+		var ratios []float64
+		for _, row := range rows {
+			ratios = append(ratios, ratio(row))
+		}
+		mean := stats.GeoMean(ratios)
+		return mean >= least, fmt.Sprintf("%.2f×", mean)
+	})
 }
 
 // allocGoal counts whole allocations after rounding, as go test does.
 func allocGoal(id, text string, rows []*report.Row) goal {
-	g := goal{ID: id, Text: text}
-	if len(rows) == 0 {
-		return g
-	}
-	var with []string
-	for _, row := range rows {
-		if n := row.Builds[report.Ours].AllocsPerOp.Median; n > 0 {
-			with = append(with, fmt.Sprintf("%s (%.0f)", row.Name, n))
+	return rowsGoal(id, text, rows, func() (bool, string) {
+		var with []string
+		for _, row := range rows {
+			if n := row.Builds[report.Ours].AllocsPerOp.Median; n > 0 {
+				with = append(with, fmt.Sprintf("%s (%.0f)", row.Name, n))
+			}
 		}
-	}
-	g.Met = len(with) == 0
-	g.Figure = "0 allocs/op in all rows"
-	if !g.Met {
-		g.Figure = "not in " + strings.Join(with, ", ")
-	}
-	return g
+		if len(with) > 0 {
+			return false, "not in " + strings.Join(with, ", ")
+		}
+		return true, "0 allocs/op in all rows"
+	})
 }
 
 // slowerGoal counts a row as slower only if that cannot be chance: half of all equal rows
 // would be slower by a tiny amount.
 func slowerGoal(id, text string, rows []*report.Row) goal {
-	g := goal{ID: id, Text: text}
-	if len(rows) == 0 {
-		return g
-	}
-	slices.SortStableFunc(rows, func(a, b *report.Row) int { return cmp.Compare(ratio(a), ratio(b)) })
-	var slower []string
-	for _, row := range rows {
-		if ratio(row) < 1 && row.Certain(report.Upstream) {
-			slower = append(slower, fmt.Sprintf("%s %.2f×", row.Name, ratio(row)))
+	return rowsGoal(id, text, rows, func() (bool, string) {
+		slices.SortStableFunc(rows, func(a, b *report.Row) int { return cmp.Compare(ratio(a), ratio(b)) })
+		var slower []string
+		for _, row := range rows {
+			if ratio(row) < 1 && row.Certain(report.Upstream) {
+				slower = append(slower, fmt.Sprintf("%s %.2f×", row.Name, ratio(row)))
+			}
 		}
-	}
-	g.Met = len(slower) == 0
-	g.Figure = fmt.Sprintf("none of %d", len(rows))
-	if n := len(slower); n > 0 {
+		n := len(slower)
+		if n == 0 {
+			return true, fmt.Sprintf("none of %d", len(rows))
+		}
 		more := ""
 		if n > mostNamed {
 			slower, more = slower[:mostNamed], fmt.Sprintf(" and %d more", n-mostNamed)
 		}
-		g.Figure = fmt.Sprintf("%d of %d are slower: %s%s", n, len(rows), strings.Join(slower, ", "), more)
-	}
-	return g
+		return false, fmt.Sprintf("%d of %d are slower: %s%s", n, len(rows), strings.Join(slower, ", "), more)
+	})
 }
 
 // mostNamed is how many of the rows that miss a goal are named.

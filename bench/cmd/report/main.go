@@ -14,7 +14,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -102,7 +101,8 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	file := filepath.Join(inDir(opts.out), "report.json")
 	all := new(results)
 	if len(opts.parts) < len(partNames()) {
-		if all, err = readResults(file); err != nil {
+		// there may be no earlier run
+		if err := rig.ReadJSON(file, all); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	if err := p.write(inDir(opts.docs)); err != nil {
 		return err
 	}
-	if err := writeResults(file, all); err != nil {
+	if err := rig.WriteJSON(file, all); err != nil {
 		return err
 	}
 	fmt.Fprint(out, p.summary())
@@ -129,31 +129,4 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 		return fmt.Errorf("%d runs or parts failed; they are on the page", n)
 	}
 	return nil
-}
-
-// readResults reads the results of earlier runs, if there are any.
-func readResults(file string) (*results, error) {
-	all := new(results)
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return all, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(text, all); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return all, nil
-}
-
-func writeResults(file string, all *results) error {
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(text, '\n'), 0o644)
 }

@@ -4,9 +4,7 @@ package binsize
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -56,10 +54,8 @@ func Size(ctx context.Context, dir, modfile string) (int64, error) {
 	}
 	defer os.RemoveAll(temp)
 	binary := filepath.Join(temp, "program")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-pgo=off", "-modfile="+modfile, "-o", binary, "./servers/small")
-	build.Dir = dir
-	if text, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("building %s with %s: %w\n%s", program, modfile, err, text)
+	if err := rig.RunIn(ctx, dir, "go", "build", "-trimpath", "-pgo=off", "-modfile="+modfile, "-o", binary, "./servers/small"); err != nil {
+		return 0, err
 	}
 	info, err := os.Stat(binary)
 	if err != nil {

@@ -23,11 +23,7 @@ type load struct {
 	callers int
 }
 
-// Row implements study.Load.
 func (l load) Row() study.Row { return study.Row{Name: l.name} }
-
-// IsFor implements study.Load.
-func (l load) IsFor(*rig.Server) bool { return true }
 
 var loads = []load{{"1 caller", 1}, {"100 callers", 100}, {"1000 callers", 1000}}
 

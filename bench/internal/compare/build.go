@@ -19,14 +19,11 @@ type build struct {
 }
 
 // make compiles the test binary into temp and determines its version of fasthttp.
-func (b *build) make(ctx context.Context, dir, temp string) error {
+func (b *build) make(ctx context.Context, dir, temp string) (err error) {
 	b.binary = filepath.Join(temp, b.name+".test")
-	compile := exec.CommandContext(ctx, "go", "test", "-c", "-modfile="+b.modfile, "-o", b.binary, ".")
-	compile.Dir = dir
-	if text, err := compile.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", b.name, err, text)
+	if err := rig.RunIn(ctx, dir, "go", "test", "-c", "-modfile="+b.modfile, "-o", b.binary, "."); err != nil {
+		return err
 	}
-	var err error
 	b.version, err = rig.Version(ctx, dir, b.modfile)
 	return err
 }

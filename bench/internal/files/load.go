@@ -1,10 +1,6 @@
 package files
 
 import (
-	"github.com/valyala/fasthttp/bench/internal/rig"
-	"github.com/valyala/fasthttp/bench/internal/study"
-	"slices"
-
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -15,10 +11,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 // load is one row: the request that wrk sends.
@@ -50,11 +48,7 @@ var loads = []load{
 	{name: "404", path: "/nothing", conns: 64, status: 404, size: -1, nginxGoal: smallMost},
 }
 
-// Row implements study.Load.
 func (l load) Row() study.Row { return study.Row{Name: l.name, Conns: l.conns} }
-
-// IsFor implements study.Load.
-func (l load) IsFor(*rig.Server) bool { return true }
 
 // large returns the loads for which a server encrypts much.
 func large() []load {

@@ -17,9 +17,8 @@ type Log struct {
 
 // Result is the outcome of one benchmark.
 type Result struct {
-	Name       string // without the word Benchmark and the number of processors
-	Procs      int    // GOMAXPROCS
-	Iterations int
+	Name  string // without the word Benchmark and the number of processors
+	Procs int    // GOMAXPROCS
 
 	NsPerOp, BytesPerOp, AllocsPerOp float64
 	CPUNsPerOp                       float64 // processor time; 0 if it was not reported
@@ -42,11 +41,10 @@ func Parse(r io.Reader) (Log, error) {
 		}
 		// A benchmark that logs also has its name on a separate line, so the number after the
 		// name identifies a result.
-		iterations, err := strconv.Atoi(fields[1])
-		if err != nil {
+		if _, err := strconv.Atoi(fields[1]); err != nil {
 			continue
 		}
-		result, err := parseResult(fields[0], iterations, fields[2:])
+		result, err := parseResult(fields[0], fields[2:])
 		if err != nil {
 			return log, fmt.Errorf("gobench: %q: %w", line, err)
 		}
@@ -58,8 +56,7 @@ func Parse(r io.Reader) (Log, error) {
 	return log, nil
 }
 
-func parseResult(name string, iterations int, metrics []string) (Result, error) {
-	result := Result{Iterations: iterations}
+func parseResult(name string, metrics []string) (result Result, err error) {
 	result.Name, result.Procs = splitName(name)
 	if len(metrics)%2 != 0 {
 		return result, fmt.Errorf("a figure has no unit")

@@ -31,11 +31,7 @@ type load struct {
 	toNghttpd, toH2O float64
 }
 
-// Row implements study.Load.
 func (l load) Row() study.Row { return study.Row{Name: l.name} }
-
-// IsFor implements study.Load.
-func (l load) IsFor(*rig.Server) bool { return true }
 
 var loads = []load{
 	{name: "1 connection x 100 streams", conns: 1, streams: 100, toNghttpd: 0.45, toH2O: 0.7},

@@ -226,7 +226,7 @@ func (f *filler) openAll(ctx context.Context, h *holding, row *Filled) (spent ti
 // request sends one request over each connection.
 func (f *filler) request(ctx context.Context, h *holding, row *Filled) error {
 	f.log.Begin(f.server.Name + ": one request over each")
-	used, err := h.cpu()
+	used, err := h.servers.CPU()
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (f *filler) request(ctx context.Context, h *holding, row *Filled) error {
 	if err != nil {
 		return err
 	}
-	after, err := h.cpu()
+	after, err := h.servers.CPU()
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,13 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/procfs"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
 // holding has the processes of both ends, and the number of their connections.
 type holding struct {
 	*session
-	servers []*rig.Process
+	servers rig.Group
 	clients []*rig.Child
 	held    int
 	wrong   string // the error of the first connection that failed
@@ -28,7 +29,8 @@ func (h *holding) begin(ctx context.Context, server *rig.Server) error {
 		return err
 	}
 	h.slab = m.Slab
-	if h.servers, err = h.startServers(ctx, server); err != nil {
+	settings := rig.Settings{Mode: serving.Plain, Procs: h.cores, Identity: h.identity, HTTP2: h.speaks == HTTP2}
+	if h.servers, err = server.StartGroup(ctx, h.procs, settings, rig.Everywhere); err != nil {
 		return err
 	}
 	if err := warmUp(h.servers[0].Addr, h.procs, h.speaks); err != nil {
@@ -80,18 +82,6 @@ func (h *holding) get(ctx context.Context) (got int, took time.Duration, err err
 		h.note(answered.wrong)
 	}
 	return got, time.Since(begin), nil
-}
-
-// cpu is the processor time of the servers so far.
-func (h *holding) cpu() (sum time.Duration, err error) {
-	for _, p := range h.servers {
-		used, err := p.CPU()
-		if err != nil {
-			return 0, err
-		}
-		sum += used
-	}
-	return sum, nil
 }
 
 // inodeSize is the kernel's memory for a socket's inode and its hidden directory entry: 832

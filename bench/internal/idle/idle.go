@@ -145,13 +145,9 @@ func HTTP2Goals(r *study.Report) []study.Goal {
 // held is the only load: connections of some processes.
 type held struct{ conns, procs int }
 
-// Row implements study.Load.
 func (h held) Row() study.Row {
 	return study.Row{Name: markdown.Plural(h.conns, "connection"), Conns: h.conns, Procs: h.procs}
 }
-
-// IsFor implements study.Load.
-func (h held) IsFor(*rig.Server) bool { return true }
 
 // Measure builds the servers in dir, which is the bench folder, and measures them. The program
 // must have called Crowd.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
-	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
 // session has the settings of the processes of both ends.
@@ -69,29 +68,6 @@ func stopAll[P interface{ Stop() error }](processes []P) (err error) {
 		err = errors.Join(err, p.Stop())
 	}
 	return err
-}
-
-// startServers starts the processes, which share one port if there are several. It returns the
-// started processes even if it fails.
-func (s *session) startServers(ctx context.Context, server *rig.Server) ([]*rig.Process, error) {
-	var processes []*rig.Process
-	settings := rig.Settings{
-		Mode:      serving.Plain,
-		ReusePort: s.procs > 1,
-		Place:     rig.Anywhere,
-		Procs:     s.cores,
-		Identity:  s.identity,
-		HTTP2:     s.speaks == HTTP2,
-	}
-	for range s.procs {
-		p, err := server.Start(ctx, settings)
-		if err != nil {
-			return processes, err
-		}
-		processes = append(processes, p)
-		settings.Addr = p.Addr
-	}
-	return processes, nil
 }
 
 // warmUp loads the code and the tables for serving into memory, with some connections for each

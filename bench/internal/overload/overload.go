@@ -34,10 +34,9 @@ var works = []work{
 	{2 * time.Millisecond, 200 * time.Microsecond},
 }
 
-// Row implements study.Load.
 func (w work) Row() study.Row { return study.Row{Name: "the handler " + w.String()} }
 
-// IsFor implements study.Load. Handlers are limited only if they wait.
+// IsFor implements study.Picky. Handlers are limited only if they wait.
 func (w work) IsFor(of *rig.Server) bool { return of.Name != limited || w.waits > 0 }
 
 const (
@@ -132,11 +131,7 @@ func Measure(ctx context.Context, dir string, opts study.Options, conns int, log
 
 // loadServer starts a server for one load.
 func loadServer(ctx context.Context, at rig.Place, job server, rate float64, conns int, lasts time.Duration) (study.Figures, error) {
-	line, err := rig.SelfCommand(at, serverWord, job)
-	if err != nil {
-		return nil, err
-	}
-	child, err := rig.StartChild(ctx, []string{"GOMAXPROCS=1"}, line)
+	child, err := rig.StartSelf(ctx, at, serverWord, []string{"GOMAXPROCS=1"}, job)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func Dial(source, addr, path string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConn(conn, addr, path), nil
+	return &Conn{conn: conn, request: Request(addr, path)}, nil
 }
 
 // TLSConfig is the configuration for clients of the measured servers: TLS 1.3, without the
@@ -64,10 +64,6 @@ func DialTLS(source, addr, path string) (*Conn, error) {
 	}
 	c.conn = over
 	return c, nil
-}
-
-func newConn(conn net.Conn, host, path string) *Conn {
-	return &Conn{conn: conn, request: Request(host, path)}
 }
 
 // Request returns the text of a request for path.

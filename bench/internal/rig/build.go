@@ -40,7 +40,7 @@ type Server struct {
 
 	site *NginxSite // of nginx alone
 	dir  string     // of nginx, for its own files
-	// args returns the arguments of a server that is neither nginx nor part of this module.
+	// args returns the arguments of a server outside of this module, except for nginx.
 	args func(addr string, settings Settings) ([]string, error)
 	// cannot has the kinds of loads that the server does not have.
 	cannot []Ability
@@ -123,9 +123,8 @@ func buildC(ctx context.Context, dir, temp, name, program string) (*Server, erro
 		return nil, fmt.Errorf("there is no C compiler (cc) for the server %q", name)
 	}
 	binary := filepath.Join(temp, program+"-in-c")
-	compile := exec.CommandContext(ctx, cc, "-O2", "-Wall", "-Werror", "-o", binary, filepath.Join(dir, "floor", program+".c"))
-	if text, err := compile.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building floor/%s.c: %w\n%s", program, err, text)
+	if err := RunIn(ctx, dir, cc, "-O2", "-Wall", "-Werror", "-o", binary, filepath.Join("floor", program+".c")); err != nil {
+		return nil, err
 	}
 	return &Server{Name: name, Version: "C", binary: binary, cannot: []Ability{TLS, Waiting}}, nil
 }
@@ -142,10 +141,8 @@ func BuildTLSLoop(ctx context.Context, dir, temp string) (*Server, error) {
 
 func build(ctx context.Context, dir, temp, name, modfile, program string) (*Server, error) {
 	binary := filepath.Join(temp, name+"-server")
-	compile := exec.CommandContext(ctx, "go", "build", "-modfile="+modfile, "-o", binary, "./servers/"+program)
-	compile.Dir = dir
-	if text, err := compile.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building the %s server with %s: %w\n%s", program, modfile, err, text)
+	if err := RunIn(ctx, dir, "go", "build", "-modfile="+modfile, "-o", binary, "./servers/"+program); err != nil {
+		return nil, err
 	}
 	version, err := Version(ctx, dir, modfile)
 	if err != nil {
@@ -156,14 +153,12 @@ func build(ctx context.Context, dir, temp, name, modfile, program string) (*Serv
 
 // Version returns the version of fasthttp in a module file of the bench folder.
 func Version(ctx context.Context, dir, modfile string) (string, error) {
-	list := exec.CommandContext(ctx, "go", "list", "-m", "-modfile="+modfile,
+	text, err := outputIn(ctx, dir, "go", "list", "-m", "-modfile="+modfile,
 		"-f", "{{.Version}} {{with .Replace}}replaced{{end}}", fasthttpModule)
-	list.Dir = dir
-	text, err := list.Output()
 	if err != nil {
-		return "", fmt.Errorf("version of fasthttp in %s: %w", modfile, WithStderr(err))
+		return "", err
 	}
-	version, replaced, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	version, replaced, _ := strings.Cut(text, " ")
 	if replaced != "" {
 		return "this tree at " + revision(ctx, dir), nil
 	}
@@ -172,17 +167,11 @@ func Version(ctx context.Context, dir, modfile string) (string, error) {
 
 // revision returns the commit of the tree that contains dir.
 func revision(ctx context.Context, dir string) string {
-	git := func(args ...string) (string, error) {
-		cmd := exec.CommandContext(ctx, "git", args...)
-		cmd.Dir = dir
-		text, err := cmd.Output()
-		return strings.TrimSpace(string(text)), err
-	}
-	commit, err := git("rev-parse", "--short=12", "HEAD")
+	commit, err := outputIn(ctx, dir, "git", "rev-parse", "--short=12", "HEAD")
 	if err != nil {
 		return "an unknown commit"
 	}
-	if changes, err := git("status", "--porcelain", "--", ":/"); err != nil || changes != "" {
+	if changes, err := outputIn(ctx, dir, "git", "status", "--porcelain", "--", ":/"); err != nil || changes != "" {
 		commit += " with local changes"
 	}
 	return commit
@@ -190,11 +179,11 @@ func revision(ctx context.Context, dir string) string {
 
 // BenchDir returns the bench folder, which is the module in which the command was started.
 func BenchDir(ctx context.Context) (string, error) {
-	text, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}").Output()
+	text, err := outputIn(ctx, "", "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}")
 	if err != nil {
-		return "", fmt.Errorf("asking for the module: %w", WithStderr(err))
+		return "", err
 	}
-	path, dir, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	path, dir, _ := strings.Cut(text, " ")
 	if path != benchModule {
 		return "", fmt.Errorf("this is module %s: run the command in the bench folder", path)
 	}

@@ -92,16 +92,20 @@ func NewH2O(ctx context.Context, temp, root string) (*Server, error) {
 	}}, nil
 }
 
-// daemon finds an installed program, which may be in the administrator's folders, and asks for
-// its version by flag.
-func daemon(ctx context.Context, name, debian, flag string) (path, version string, err error) {
+// installed finds a program, which may be in the administrator's folders.
+func installed(name, debian string) (path string, err error) {
 	for _, place := range []string{name, "/usr/sbin/" + name} {
 		if path, err = exec.LookPath(place); err == nil {
-			break
+			return path, nil
 		}
 	}
-	if err != nil {
-		return "", "", fmt.Errorf("%s is not installed; on Debian and Ubuntu: sudo apt-get install %s", name, debian)
+	return "", fmt.Errorf("%s is not installed; on Debian and Ubuntu: sudo apt-get install %s", name, debian)
+}
+
+// daemon finds an installed program, and asks for its version by flag.
+func daemon(ctx context.Context, name, debian, flag string) (path, version string, err error) {
+	if path, err = installed(name, debian); err != nil {
+		return "", "", err
 	}
 	text, err := exec.CommandContext(ctx, path, flag).CombinedOutput()
 	if err != nil {

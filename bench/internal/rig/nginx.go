@@ -2,7 +2,6 @@ package rig
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -64,7 +63,7 @@ func HelloSite() NginxSite {
 // NewNginx returns the installed nginx as a server of the site, with the folder temp for its
 // own files. It returns an error if no suitable nginx is installed.
 func NewNginx(ctx context.Context, temp string, site NginxSite) (*Server, error) {
-	path, err := nginxProgram()
+	path, err := installed(Nginx, "nginx-light")
 	if err != nil {
 		return nil, err
 	}
@@ -85,16 +84,6 @@ func NewNginx(ctx context.Context, temp string, site NginxSite) (*Server, error)
 		return nil, err
 	}
 	return &Server{Name: Nginx, Version: "nginx " + version, binary: path, site: &site, dir: dir, cannot: []Ability{Waiting}}, nil
-}
-
-// nginxProgram finds nginx, which on some systems is in the administrator's folders.
-func nginxProgram() (string, error) {
-	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", errors.New("nginx is not installed; on Debian and Ubuntu: sudo apt-get install nginx-light")
 }
 
 // startNginx runs nginx at a free port.

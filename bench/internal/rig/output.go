@@ -94,15 +94,28 @@ func WriteResults(out io.Writer, dir, folder, name, markdown string, value any) 
 	if !filepath.IsAbs(folder) {
 		folder = filepath.Join(dir, folder)
 	}
+	_, err := io.WriteString(out, markdown)
+	return errors.Join(err, WriteJSON(filepath.Join(folder, name+".json"), value),
+		os.WriteFile(filepath.Join(folder, name+".md"), []byte(markdown), 0o644))
+}
+
+// WriteJSON writes a value to a file, and creates its folder.
+func WriteJSON(file string, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
+	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, append(text, '\n'), 0o644))
+}
+
+// ReadJSON reads a value from a file.
+func ReadJSON(file string, value any) error {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, value)
 	}
-	_, err = io.WriteString(out, markdown)
-	return errors.Join(err,
-		os.WriteFile(filepath.Join(folder, name+".md"), []byte(markdown), 0o644),
-		os.WriteFile(filepath.Join(folder, name+".json"), append(text, '\n'), 0o644))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
 }

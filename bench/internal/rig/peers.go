@@ -57,7 +57,7 @@ func (b *builder) add(err error, name, version, binary string, args ...string) *
 func (b *builder) inGo(ctx context.Context) {
 	binary := filepath.Join(b.temp, "go-peers")
 	folder := filepath.Join(b.dir, "servers", "peers")
-	err := runIn(ctx, folder, "go", "build", "-o", binary, ".")
+	err := RunIn(ctx, folder, "go", "build", "-o", binary, ".")
 	for _, peer := range goPeers {
 		version := ""
 		if err == nil {
@@ -75,7 +75,7 @@ func (b *builder) inGo(ctx context.Context) {
 func (b *builder) cargo(ctx context.Context, name string) (folder, programs string, err error) {
 	folder = filepath.Join(b.dir, "servers", name)
 	target := filepath.Join(b.dir, "results", name)
-	err = runIn(ctx, folder, "cargo", "build", "--release", "--locked", "--target-dir", target)
+	err = RunIn(ctx, folder, "cargo", "build", "--release", "--locked", "--target-dir", target)
 	return folder, filepath.Join(target, "release"), err
 }
 
@@ -119,7 +119,7 @@ func (b *builder) onH2O(ctx context.Context) {
 	}
 	if err == nil {
 		source := filepath.Join("servers", "h2o", "h2o.c")
-		err = runIn(ctx, b.dir, "cc", append([]string{"-O2", "-Wall", "-o", binary, source}, strings.Fields(flags)...)...)
+		err = RunIn(ctx, b.dir, "cc", append([]string{"-O2", "-Wall", "-o", binary, source}, strings.Fields(flags)...)...)
 	}
 	if err != nil {
 		err = fmt.Errorf("it needs libh2o; on Debian and Ubuntu, sudo apt-get install libh2o-evloop-dev libssl-dev: %w", err)
@@ -134,7 +134,7 @@ const nettyVersion = "netty-codec-http"
 func (b *builder) onNetty(ctx context.Context) {
 	folder, target := filepath.Join(b.dir, "servers", "netty"), filepath.Join(b.dir, "results", "netty")
 	libraries := filepath.Join(target, "libraries")
-	err := runIn(ctx, folder, "mvn", "-q", "-B", "-Dtarget="+target, "compile", "dependency:copy-dependencies", "-DoutputDirectory="+libraries)
+	err := RunIn(ctx, folder, "mvn", "-q", "-B", "-Dtarget="+target, "compile", "dependency:copy-dependencies", "-DoutputDirectory="+libraries)
 	version := ""
 	if err == nil {
 		var found []string
@@ -158,7 +158,8 @@ func foreign(name, version, binary string, args ...string) *Server {
 	}}
 }
 
-func runIn(ctx context.Context, dir, program string, args ...string) error {
+// RunIn runs a program in a folder.
+func RunIn(ctx context.Context, dir, program string, args ...string) error {
 	_, err := outputIn(ctx, dir, program, args...)
 	return err
 }

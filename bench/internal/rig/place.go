@@ -38,6 +38,9 @@ func Separate() (server, client Place, err error) {
 	return Place{cpus[0], taskset}, Place{otherCore(cpus, siblings), taskset}, nil
 }
 
+// Everywhere is Anywhere for each process of a group.
+func Everywhere(int) (Place, error) { return Anywhere, nil }
+
 // Processor returns the place of the i-th processor of this program.
 func Processor(i int) (Place, error) {
 	taskset, err := exec.LookPath("taskset")

@@ -3,7 +3,6 @@ package rig
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +25,8 @@ type Settings struct {
 	Place     Place
 	Procs     int      // GOMAXPROCS
 	Args      []string // more of the command line
-	// Wait is how long handlers wait: WaitPath of mode Mixed, or any path of a server that is not
-	// part of this module.
+	// Wait is how long handlers wait: WaitPath of mode Mixed, or any path of a server outside
+	// this module.
 	Wait time.Duration
 	// Identity is the server's certificate for TLS, or nil for plain HTTP.
 	Identity *Identity
@@ -101,6 +100,38 @@ func (p *Process) CPU() (time.Duration, error) {
 	return before, nil
 }
 
+// Group is processes that share a port.
+type Group []*Process
+
+// StartGroup starts n processes, the i-th one at the given place. It returns the started ones even if
+// it fails.
+func (s *Server) StartGroup(ctx context.Context, n int, settings Settings, place func(i int) (Place, error)) (all Group, err error) {
+	settings.ReusePort = n > 1
+	for i := range n {
+		if settings.Place, err = place(i); err != nil {
+			return all, err
+		}
+		p, err := s.Start(ctx, settings)
+		if err != nil {
+			return all, err
+		}
+		all, settings.Addr = append(all, p), p.Addr
+	}
+	return all, nil
+}
+
+// CPU returns the processor time of all processes.
+func (g Group) CPU() (sum time.Duration, err error) {
+	for _, p := range g {
+		used, err := p.CPU()
+		if err != nil {
+			return 0, err
+		}
+		sum += used
+	}
+	return sum, nil
+}
+
 // ThreadTime returns the processor time of the threads that the server has, in nanoseconds: short runs
 // of a server that ends no threads need it.
 func (p *Process) ThreadTime() (time.Duration, error) { return procfs.ThreadTime(p.child.pid()) }
@@ -115,7 +146,7 @@ type Usage struct {
 // Usage makes the server collect garbage and returns its remaining usage.
 func (p *Process) Usage(ctx context.Context) (Usage, error) {
 	var u Usage
-	err := p.ask(ctx, serving.MemoryWord, &u.Memory)
+	err := p.child.Ask(ctx, serving.MemoryWord, "figures of the server", &u.Memory)
 	if err != nil {
 		return u, err
 	}
@@ -129,22 +160,7 @@ func (p *Process) Usage(ctx context.Context) (Usage, error) {
 // Counts returns the counts of the server so far. Servers that are not written in Go have no
 // such figures.
 func (p *Process) Counts(ctx context.Context) (c serving.Counts, err error) {
-	return c, p.ask(ctx, serving.CountsWord, &c)
-}
-
-// ask sends a word to the server and stores its answer, which is in JSON.
-func (p *Process) ask(ctx context.Context, word string, answer any) error {
-	if err := p.child.Say(word); err != nil {
-		return err
-	}
-	line, err := p.child.Line(ctx)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal([]byte(line), answer); err != nil {
-		return fmt.Errorf("figures of the server: %w", err)
-	}
-	return nil
+	return c, p.child.Ask(ctx, serving.CountsWord, "figures of the server", &c)
 }
 
 // Resident returns how many bytes of the server are in memory, garbage included.

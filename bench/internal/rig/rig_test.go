@@ -1,7 +1,6 @@
 package rig
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -67,26 +66,13 @@ func TestMain(m *testing.M) {
 		fmt.Println("last words")
 		fmt.Fprintln(os.Stderr, "what went wrong")
 		os.Exit(3)
-	case "stubborn":
-		fmt.Println("here I stay")
-		select {}
-	case "parent":
-		// It starts a child of its own, prints its process id, and waits to be
-		// killed.
-		child, err := StartChild(context.Background(), []string{childVariable + "=echo"}, []string{os.Args[0]})
-		if err != nil {
-			os.Exit(4)
-		}
-		fmt.Println(child.pid())
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
-func startTest(t *testing.T, ctx context.Context, role string) *Child {
+func startTest(t *testing.T, role string) *Child {
 	t.Helper()
-	child, err := StartChild(ctx, []string{childVariable + "=" + role}, []string{os.Args[0]})
+	child, err := StartChild(t.Context(), []string{childVariable + "=" + role}, []string{os.Args[0]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +80,7 @@ func startTest(t *testing.T, ctx context.Context, role string) *Child {
 }
 
 func TestChildAnswersUntilItIsStopped(t *testing.T) {
-	child := startTest(t, t.Context(), "echo")
+	child := startTest(t, "echo")
 	for _, line := range []string{"one", "two"} {
 		if err := child.Say(line); err != nil {
 			t.Fatal(err)
@@ -114,7 +100,7 @@ func TestChildAnswersUntilItIsStopped(t *testing.T) {
 }
 
 func TestChildThatFailsSaysWhy(t *testing.T) {
-	child := startTest(t, t.Context(), "fail")
+	child := startTest(t, "fail")
 	await.Receive(t, "the end of the child", child.over)
 	if got, err := child.Line(t.Context()); err != nil || got != "last words" {
 		t.Errorf("%q, %v", got, err)

@@ -3,6 +3,7 @@ package rig
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,19 +12,23 @@ import (
 // AskSelf runs this program as a child of another kind, the one of word, with a job for it. It
 // returns the result that the child prints, and ends the child.
 func AskSelf[R any](ctx context.Context, place Place, word string, env []string, job any) (r R, err error) {
-	line, err := SelfCommand(place, word, job)
+	child, err := StartSelf(ctx, place, word, env, job)
 	if err != nil {
 		return r, err
-	}
-	child, err := StartChild(ctx, env, line)
-	if err != nil {
-		return r, fmt.Errorf("starting the %s: %w", word, err)
 	}
 	err = child.Hear(ctx, word, &r)
 	if stopped := child.Stop(); err == nil {
 		err = stopped
 	}
 	return r, err
+}
+
+// Ask writes a word to a child, and reads the result that it prints.
+func (c *Child) Ask(ctx context.Context, word, name string, r any) error {
+	if err := c.Say(word); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return c.Hear(ctx, name, r)
 }
 
 // Hear reads a result that a child prints. Errors have the name of the child.
@@ -38,9 +43,21 @@ func (c *Child) Hear(ctx context.Context, name string, r any) error {
 	return nil
 }
 
-// SelfCommand returns the command line that runs this program at a place as a child of the kind
-// of word, with a job for AnswerAs.
-func SelfCommand(place Place, word string, job any) ([]string, error) {
+// Expect waits for a line of a child. If it prints another one, Expect ends it.
+func (c *Child) Expect(ctx context.Context, word string) error {
+	said, err := c.Line(ctx)
+	if err == nil && said != word {
+		err = fmt.Errorf("it says %q", said)
+	}
+	if err != nil {
+		err = errors.Join(err, c.Stop())
+	}
+	return err
+}
+
+// StartSelf runs this program at a place as a child of the kind of word, with a job for AnswerAs.
+// through is the beginning of the command line of a program that runs it, such as nice.
+func StartSelf(ctx context.Context, place Place, word string, env []string, job any, through ...string) (*Child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -49,7 +66,11 @@ func SelfCommand(place Place, word string, job any) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return place.Command(self, word, string(text)), nil
+	child, err := StartChild(ctx, env, append(through, place.Command(self, word, string(text))...))
+	if err != nil {
+		return nil, fmt.Errorf("starting the %s: %w", word, err)
+	}
+	return child, nil
 }
 
 // AnswerAs runs the program as a child of another kind if its first argument is word, and then

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/valyala/fasthttp/bench/internal/serving"
@@ -25,17 +24,15 @@ var webSocketFolder = filepath.Join("servers", "websocket")
 // of its libraries. dir is the bench folder.
 func BuildWebSocket(ctx context.Context, dir, temp string) ([]*Server, error) {
 	binary := filepath.Join(temp, "websocket-server")
-	compile := exec.CommandContext(ctx, "go", "build", "-o", binary, ".")
-	compile.Dir = filepath.Join(dir, webSocketFolder)
-	if text, err := compile.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building the WebSocket servers: %w\n%s", err, text)
+	if err := RunIn(ctx, filepath.Join(dir, webSocketFolder), "go", "build", "-o", binary, "."); err != nil {
+		return nil, err
 	}
-	text, err := exec.CommandContext(ctx, binary, serving.ListWord).Output()
+	text, err := outputIn(ctx, dir, binary, serving.ListWord)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the WebSocket libraries: %w", WithStderr(err))
+		return nil, err
 	}
 	var libraries []serving.Library
-	if err := json.Unmarshal(text, &libraries); err != nil {
+	if err := json.Unmarshal([]byte(text), &libraries); err != nil {
 		return nil, fmt.Errorf("WebSocket libraries: %w", err)
 	}
 	if len(libraries) == 0 {

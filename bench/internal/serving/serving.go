@@ -106,8 +106,7 @@ type Memory struct {
 
 // Counts are a server's counts so far.
 type Counts struct {
-	Allocs      uint64 `json:"allocations"`
-	Collections uint32 `json:"garbage_collections"`
+	Allocs uint64 `json:"allocations"`
 }
 
 // Main is the main function of a server program. serve serves connections of ln forever.
@@ -216,7 +215,7 @@ func collect() Memory {
 func count() Counts {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return Counts{Allocs: m.Mallocs, Collections: m.NumGC}
+	return Counts{Allocs: m.Mallocs}
 }
 
 // Slow sleeps or computes for the time of path, if it is a slow path.

@@ -52,7 +52,7 @@ type Measurement struct {
 	Figures map[string]stats.Summary `json:"figures"`
 }
 
-// Find returns the first row that is chosen, or nil. The report may be nil.
+// Find returns the first chosen row, or nil. The report may be nil.
 func (r *Report) Find(chosen func(*Row) bool) *Row {
 	if r == nil {
 		return nil
@@ -198,8 +198,8 @@ type Kind struct {
 	Columns  []Column
 	// Idle are the columns of rows of kind IdleRow, if they have others.
 	Idle []Column
-	// One writes one table for all rows instead of one for each; its title is that of the
-	// rows' column, and "" if there is only one row.
+	// One writes one table for all rows instead of one for each; it is the title of
+	// the rows' column, and "" if there is only one row.
 	One *string
 	// More returns more lines of the head; it may be nil.
 	More func(*Report) []string

@@ -142,8 +142,17 @@ func Micros(d time.Duration) float64 { return float64(d) / float64(time.Microsec
 type Load interface {
 	// Row returns the load's row without figures.
 	Row() Row
-	// IsFor reports whether a server has the load.
+}
+
+// Picky is a load that not all servers have.
+type Picky interface {
+	Load
 	IsFor(server *rig.Server) bool
+}
+
+func isFor(l Load, server *rig.Server) bool {
+	p, picky := l.(Picky)
+	return !picky || p.IsFor(server)
 }
 
 // Figures are the figures of one run, by their names. NaN marks a missing figure.
@@ -168,7 +177,7 @@ func Measure[L Load](ctx context.Context, s *Study, loads []L, measure func(cont
 	for i, l := range loads {
 		samples[i] = map[string][]Figures{}
 		for _, server := range s.Servers {
-			if l.IsFor(server) {
+			if isFor(l, server) {
 				r.Runs += s.Rounds
 			}
 		}
@@ -178,7 +187,7 @@ func Measure[L Load](ctx context.Context, s *Study, loads []L, measure func(cont
 	for round := range s.Rounds {
 		for i, l := range loads {
 			for _, server := range s.Servers {
-				if !l.IsFor(server) {
+				if !isFor(l, server) {
 					continue
 				}
 				row := l.Row()

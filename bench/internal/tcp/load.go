@@ -30,10 +30,8 @@ type load struct {
 	wait   time.Duration // of the handler
 }
 
-// Row implements study.Load.
 func (l load) Row() study.Row { return study.Row{Name: l.name, Kind: l.kind, Conns: l.conns} }
 
-// IsFor implements study.Load.
 func (l load) IsFor(server *rig.Server) bool {
 	return (!l.tls || server.Can(rig.TLS)) && (l.wait == 0 || server.Can(rig.Waiting))
 }

@@ -18,11 +18,7 @@ type secure struct {
 	tlsload.Load
 }
 
-// Row implements study.Load.
 func (l secure) Row() study.Row { return study.Row{Name: l.name} }
-
-// IsFor implements study.Load.
-func (l secure) IsFor(*rig.Server) bool { return true }
 
 // measureSecure runs loads on servers with TLS. The program must call tlsload.Main before
 // anything else.

@@ -47,11 +47,7 @@ var disturbances = []disturbance{
 	{Computing, serving.SpinPath, 1000, serving.SpinTime},
 }
 
-// Row implements study.Load.
 func (d disturbance) Row() study.Row { return study.Row{Name: d.name} }
-
-// IsFor implements study.Load.
-func (d disturbance) IsFor(*rig.Server) bool { return true }
 
 // schedule returns the schedule of slow requests: each of conns connections sends one every
 // interval.

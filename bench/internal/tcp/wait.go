@@ -67,14 +67,10 @@ type waitLoad struct {
 	procs   int
 }
 
-// Row implements study.Load.
 func (l waitLoad) Row() study.Row {
 	name := fmt.Sprintf("%s, %d connections, GOMAXPROCS %d", l.handler.name, l.conns, l.procs)
 	return study.Row{Name: name, Kind: l.handler.name, Conns: l.conns, Procs: l.procs}
 }
-
-// IsFor implements study.Load.
-func (l waitLoad) IsFor(*rig.Server) bool { return true }
 
 // doubtRounds is the number of rounds in which a row with a missed goal is measured again:
 // with few rounds on a machine that shares its processors, some of the many cells miss their

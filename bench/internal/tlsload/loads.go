@@ -55,14 +55,12 @@ type oneSession struct {
 	first *tls.ClientSessionState
 }
 
-// Get implements tls.ClientSessionCache.
 func (s *oneSession) Get(string) (*tls.ClientSessionState, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.first, s.first != nil
 }
 
-// Put implements tls.ClientSessionCache.
 func (s *oneSession) Put(_ string, session *tls.ClientSessionState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,16 +90,13 @@ type recorder struct {
 	text []byte
 }
 
-// Write implements net.Conn.
 func (r *recorder) Write(p []byte) (int, error) {
 	r.text = append(r.text, p...)
 	return len(p), nil
 }
 
-// Read implements net.Conn.
 func (r *recorder) Read([]byte) (int, error) { return 0, io.EOF }
 
-// Close implements net.Conn.
 func (r *recorder) Close() error { return nil }
 
 // hello returns a ClientHello.

@@ -5,7 +5,6 @@ package tlsload
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"time"
@@ -63,7 +62,7 @@ const (
 	patience = 10 * time.Second
 )
 
-// environment is that of a load.
+// environment is the environment of a load.
 var environment = []string{"GOMAXPROCS=1", "GOGC=400"}
 
 // Run puts a load on a server. The program must call Main before anything else.
@@ -80,23 +79,16 @@ type Flood struct{ child *rig.Child }
 // that it does not take processor time from other clients. The program must call Main before
 // anything else.
 func Start(ctx context.Context, place rig.Place, l Load) (*Flood, error) {
-	line, err := rig.SelfCommand(place, word, l)
+	var through []string
+	if nice, err := exec.LookPath("nice"); err == nil {
+		through = []string{nice, "-n", "10"}
+	}
+	child, err := rig.StartSelf(ctx, place, word, environment, l, through...)
 	if err != nil {
 		return nil, err
 	}
-	if nice, err := exec.LookPath("nice"); err == nil {
-		line = append([]string{nice, "-n", "10"}, line...)
-	}
-	child, err := rig.StartChild(ctx, environment, line)
-	if err != nil {
-		return nil, fmt.Errorf("starting the flood: %w", err)
-	}
-	said, err := child.Line(ctx)
-	if err == nil && said != openWord {
-		err = fmt.Errorf("it says %q", said)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("flood: %w", err), child.Stop())
+	if err := child.Expect(ctx, openWord); err != nil {
+		return nil, fmt.Errorf("flood: %w", err)
 	}
 	return &Flood{child}, nil
 }

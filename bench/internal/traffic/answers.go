@@ -22,13 +22,11 @@ func Answers() [][]byte {
 			body = append(body, `{"id":`+s.number(100_000, 999_999)+`,"ok":1}`...)
 		}
 		m := &message{b: []byte("HTTP/1.1 200 OK\r\n")}
-		m.add("Server", "shop/2.4")
-		m.add("Date", date(begin.Add(time.Duration(i/8)*time.Second)))
+		m.add("Server", "shop/2.4", "Date", date(begin.Add(time.Duration(i/8)*time.Second)))
 		m.add("Content-Type", s.pick("application/json", "application/json; charset=utf-8"))
 		m.add("Content-Length", strconv.Itoa(len(body)))
 		m.add("Cache-Control", s.pick("no-store", "private, max-age=60", "public, max-age=3600, stale-while-revalidate=60"))
-		m.add("ETag", s.pick(`"`+s.hex(32)+`"`, `W/"`+s.hex(8)+`"`))
-		m.add("X-Request-Id", s.uuid())
+		m.add("ETag", s.pick(`"`+s.hex(32)+`"`, `W/"`+s.hex(8)+`"`), "X-Request-Id", s.uuid())
 		if s.chance(30) {
 			m.add("Set-Cookie", "session="+s.token(s.between(16, 64))+"; Path=/; Secure; HttpOnly; SameSite=Lax")
 		}

@@ -140,39 +140,27 @@ func (s source) chromiumAgent() chromium {
 
 // hints adds the fields that only these browsers send.
 func (c chromium) hints(m *message) {
-	m.add("sec-ch-ua", c.brands)
-	m.add("sec-ch-ua-mobile", c.mobile)
-	m.add("sec-ch-ua-platform", c.platform)
+	m.add("sec-ch-ua", c.brands, "sec-ch-ua-mobile", c.mobile, "sec-ch-ua-platform", c.platform)
 }
 
 func (s source) chromium(v visit) []byte {
 	c := s.chromiumAgent()
 	m := request("GET", v.target)
-	m.add("Host", "shop.example.com")
-	m.add("Connection", "keep-alive")
+	m.add("Host", "shop.example.com", "Connection", "keep-alive")
 	if v.document() {
 		m.add("Cache-Control", s.pick("", "", "max-age=0"))
 		c.hints(m)
-		m.add("Upgrade-Insecure-Requests", "1")
-		m.add("User-Agent", c.agent)
+		m.add("Upgrade-Insecure-Requests", "1", "User-Agent", c.agent)
 	} else {
-		m.add("sec-ch-ua-platform", c.platform)
-		m.add("User-Agent", c.agent)
-		m.add("sec-ch-ua", c.brands)
-		m.add("sec-ch-ua-mobile", c.mobile)
+		m.add("sec-ch-ua-platform", c.platform, "User-Agent", c.agent, "sec-ch-ua", c.brands, "sec-ch-ua-mobile", c.mobile)
 	}
 	m.add("Accept", v.accept("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"))
-	m.add("Sec-Fetch-Site", v.site())
-	m.add("Sec-Fetch-Mode", v.mode())
+	m.add("Sec-Fetch-Site", v.site(), "Sec-Fetch-Mode", v.mode())
 	if v.document() {
 		m.add("Sec-Fetch-User", "?1")
 	}
-	m.add("Sec-Fetch-Dest", v.kind)
-	m.add("Referer", v.referer)
-	m.add("Accept-Encoding", "gzip, deflate, br, zstd")
-	m.add("Accept-Language", v.lang)
-	m.add("Cookie", v.cookie)
-	m.add("If-None-Match", v.etag)
+	m.add("Sec-Fetch-Dest", v.kind, "Referer", v.referer, "Accept-Encoding", "gzip, deflate, br, zstd")
+	m.add("Accept-Language", v.lang, "Cookie", v.cookie, "If-None-Match", v.etag)
 	return m.end(nil)
 }
 
@@ -186,24 +174,17 @@ func (s source) firefox(v visit) []byte {
 	m := request("GET", v.target)
 	m.add("Host", "shop.example.com")
 	m.add("User-Agent", "Mozilla/5.0 ("+system+"; rv:"+version+".0) "+engine+" Firefox/"+version+".0")
-	m.add("Accept", v.accept("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"))
-	m.add("Accept-Language", v.lang)
-	m.add("Accept-Encoding", "gzip, deflate, br, zstd")
-	m.add("Referer", v.referer)
-	m.add("DNT", s.pick("", "", "1"))
-	m.add("Connection", "keep-alive")
-	m.add("Cookie", v.cookie)
+	m.add("Accept", v.accept("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"), "Accept-Language", v.lang)
+	m.add("Accept-Encoding", "gzip, deflate, br, zstd", "Referer", v.referer, "DNT", s.pick("", "", "1"))
+	m.add("Connection", "keep-alive", "Cookie", v.cookie)
 	if v.document() {
 		m.add("Upgrade-Insecure-Requests", "1")
 	}
-	m.add("Sec-Fetch-Dest", v.kind)
-	m.add("Sec-Fetch-Mode", v.mode())
-	m.add("Sec-Fetch-Site", v.site())
+	m.add("Sec-Fetch-Dest", v.kind, "Sec-Fetch-Mode", v.mode(), "Sec-Fetch-Site", v.site())
 	if v.document() {
 		m.add("Sec-Fetch-User", "?1")
 	}
-	m.add("If-None-Match", v.etag)
-	m.add("Priority", s.pick("u=0, i", "u=4", "u=2"))
+	m.add("If-None-Match", v.etag, "Priority", s.pick("u=0, i", "u=4", "u=2"))
 	return m.end(nil)
 }
 
@@ -215,17 +196,9 @@ func (s source) safari(v visit) []byte {
 		agent = "Mozilla/5.0 (iPhone; CPU iPhone OS " + system + " like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/" + version + " Mobile/15E148 Safari/604.1"
 	}
 	m := request("GET", v.target)
-	m.add("Host", "shop.example.com")
-	m.add("Accept", v.accept("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"))
-	m.add("Sec-Fetch-Site", v.site())
-	m.add("Cookie", v.cookie)
-	m.add("Sec-Fetch-Dest", v.kind)
-	m.add("Accept-Language", v.lang)
-	m.add("Sec-Fetch-Mode", v.mode())
-	m.add("If-None-Match", v.etag)
-	m.add("User-Agent", agent)
-	m.add("Referer", v.referer)
-	m.add("Accept-Encoding", "gzip, deflate, br")
-	m.add("Connection", "keep-alive")
+	m.add("Host", "shop.example.com", "Accept", v.accept("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"))
+	m.add("Sec-Fetch-Site", v.site(), "Cookie", v.cookie, "Sec-Fetch-Dest", v.kind, "Accept-Language", v.lang)
+	m.add("Sec-Fetch-Mode", v.mode(), "If-None-Match", v.etag, "User-Agent", agent, "Referer", v.referer)
+	m.add("Accept-Encoding", "gzip, deflate, br", "Connection", "keep-alive")
 	return m.end(nil)
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,10 +95,13 @@ func request(method, target string) *message {
 	return &message{b: []byte(method + " " + target + " HTTP/1.1\r\n")}
 }
 
-// add adds a field line, unless the value is empty.
-func (m *message) add(name, value string) {
-	if value != "" {
-		m.b = append(m.b, name+": "+value+"\r\n"...)
+// add adds field lines, which are pairs of a name and a value, except for those with an empty
+// value.
+func (m *message) add(pairs ...string) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			m.b = append(m.b, pair[0]+": "+pair[1]+"\r\n"...)
+		}
 	}
 }
 
@@ -132,8 +136,7 @@ func (s source) object(size int) []byte {
 	return append(b, '}')
 }
 
-// spread returns n messages, none of which is like the one before: it calls make again for a
-// message that is.
+// spread returns n messages, none of which is like the one before: it makes such a message again.
 func spread(n int, make func(i int) []byte, alike func(a, b []byte) bool) [][]byte {
 	all := [][]byte{make(0)}
 	for len(all) < n {

@@ -32,7 +32,6 @@ type load struct {
 	times int // the length of a run, as a multiple of the usual one; 0 is 1
 }
 
-// Row implements study.Load.
 func (l load) Row() study.Row {
 	row := study.Row{Name: l.name}
 	if l.Kind == wsload.Idle {
@@ -41,7 +40,7 @@ func (l load) Row() study.Row {
 	return row
 }
 
-// IsFor implements study.Load. The loop in C does not speak TLS.
+// IsFor implements study.Picky. The loop in C does not speak TLS.
 func (l load) IsFor(server *rig.Server) bool { return !l.TLS || server.Name != rig.WebSocketFloor }
 
 const (

@@ -106,20 +106,11 @@ func Start(ctx context.Context, place rig.Place, l Load) (*Sockets, error) {
 	if err := l.valid(); err != nil {
 		return nil, err
 	}
-	line, err := rig.SelfCommand(place, word, l)
+	child, err := rig.StartSelf(ctx, place, word, []string{"GOMAXPROCS=1", "GOGC=off"}, l)
 	if err != nil {
 		return nil, err
 	}
-	child, err := rig.StartChild(ctx, []string{"GOMAXPROCS=1", "GOGC=off"}, line)
-	if err != nil {
-		return nil, fmt.Errorf("starting the load: %w", err)
-	}
-	said, err := child.Line(ctx)
-	if err == nil && said != openWord {
-		err = fmt.Errorf("it says %q", said)
-	}
-	if err != nil {
-		_ = child.Stop() // err has the cause
+	if err := child.Expect(ctx, openWord); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
 	return &Sockets{child}, nil
@@ -127,10 +118,7 @@ func Start(ctx context.Context, place rig.Place, l Load) (*Sockets, error) {
 
 // Run sends the messages that count.
 func (s *Sockets) Run(ctx context.Context) (r Result, err error) {
-	if err := s.child.Say(goWord); err != nil {
-		return r, fmt.Errorf("load: %w", err)
-	}
-	err = s.child.Hear(ctx, "load", &r)
+	err = s.child.Ask(ctx, goWord, "load", &r)
 	return r, err
 }
 
