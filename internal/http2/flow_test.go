@@ -34,6 +34,36 @@ func TestWindowsAreGivenBackAtHalf(t *testing.T) {
 	}
 }
 
+// Unread content of some streams may hold most of the window of the connection. The rest is enough
+// for another stream, however much is sent on it.
+func TestUnreadStreamsLeaveOthersAWindow(t *testing.T) {
+	const window, unread, part = 100000, 90000, 1000
+	x := begin(t, Server, filled(Limits{Window: 1 << 20, ConnWindow: window}))
+	s := client().post(1, 3)
+	for range unread / 10000 {
+		s.data(1, 0, strings.Repeat("a", 10000))
+	}
+	x.feed(s.b, 1<<20)
+	x.frames()
+	updates := 0
+	for i := range 100 {
+		if x.c.recvWindow < part {
+			t.Fatalf("after %d bytes on the other stream it has no window", i*part)
+		}
+		x.feed(newScript().data(3, 0, strings.Repeat("b", part)).b, 1<<20)
+		x.c.Consumed(x.held[3], part)
+		for _, f := range x.frames() {
+			if strings.HasPrefix(f, "WINDOW_UPDATE 0") {
+				updates++
+			}
+		}
+		checkBooks(t, x.c)
+	}
+	if most := 100 * part / (window / 16); updates > most {
+		t.Errorf("%d updates, more than %d", updates, most)
+	}
+}
+
 // The window of content received on streams that are reset, and not consumed, is returned.
 func TestWindowOfTheConnectionComesBack(t *testing.T) {
 	const part = 15000

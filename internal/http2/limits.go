@@ -11,11 +11,13 @@ func (c *Conn) streamWindow() int32 {
 	return int32(c.l.Window)
 }
 
-// creditConn gives n bytes back to the window of the connection. The peer gets an update
-// when half of the window has accumulated.
+// creditConn gives n bytes back to the window of the connection. The peer gets an update when half of
+// the window has accumulated, or as much as the peer has left: unread content of other streams may hold
+// the rest. Updates are not smaller than a sixteenth of the window.
 func (c *Conn) creditConn(n int32) {
 	c.credit += n
-	if int(c.credit) >= c.l.ConnWindow/2 {
+	whole := c.l.ConnWindow
+	if int(c.credit) >= max(min(int(c.recvWindow), whole/2), whole/16) {
 		c.returnCredit()
 	}
 }
