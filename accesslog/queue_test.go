@@ -160,11 +160,59 @@ func TestAnyHandlerGetsRecords(t *testing.T) {
 	if len(lines) != 1 || !strings.Contains(lines[0], `level=ERROR msg=request client=192.0.2.1 method=GET target=/b protocol=HTTP/1.1 status=500 bytes=0 `) || !strings.Contains(lines[0], `user_agent="a b\\xff"`) {
 		t.Errorf("got %q", lines)
 	}
-	l = accesslog.New(accesslog.Options{Handler: failingHandler{slog.DiscardHandler}, Logger: slog.New(slog.DiscardHandler)})
+	l = accesslog.New(accesslog.Options{Handler: failingHandler{slog.NewTextHandler(io.Discard, nil)}, Logger: slog.New(slog.DiscardHandler)})
 	serve = served(l, nothing)
 	serve(newCtx("/a", ""), sent)
 	servertest.Must(t, l.Close())
-	_ = l.Dropped()
+	if n := l.Dropped(); n != 1 {
+		t.Errorf("%d entries were dropped", n)
+	}
+}
+
+// panicking is a Writer, a slog.Handler, and an error, all of which panic.
+type panicking struct{ slog.Handler }
+
+func (panicking) Write([]byte) (int, error)                 { panic("no disk") }
+func (panicking) Handle(context.Context, slog.Record) error { panic("no network") }
+func (panicking) Error() string                             { panic("no text") }
+
+// TestPanicsAreReported has code of the application that panics on the goroutine of the log.
+func TestPanicsAreReported(t *testing.T) {
+	for name, test := range map[string]struct {
+		options accesslog.Options
+		sent    fasthttp.SentResponse
+		reason  string
+	}{
+		"Writer":  {accesslog.Options{Writer: panicking{}}, sent, "panic: no disk"},
+		"Handler": {accesslog.Options{Handler: panicking{slog.NewTextHandler(io.Discard, nil)}}, fasthttp.SentResponse{StatusCode: 500}, "panic: no network"},
+		"error":   {accesslog.Options{Format: accesslog.JSON, Writer: io.Discard}, fasthttp.SentResponse{StatusCode: 200, Err: panicking{}}, "panic: no text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var reports output
+			test.options.Logger = slog.New(slog.NewTextHandler(&reports, nil))
+			l := accesslog.New(test.options)
+			serve := served(l, nothing)
+			for range 2 {
+				serve(newCtx("/", ""), test.sent)
+				servertest.Must(t, l.Flush(t.Context()))
+			}
+			servertest.Must(t, l.Close())
+			if lines := reports.take(); len(lines) == 0 || !strings.Contains(lines[0], test.reason) {
+				t.Errorf("reported %q", lines)
+			}
+			if n := l.Dropped(); n != 2 {
+				t.Errorf("%d entries were dropped", n)
+			}
+		})
+	}
+	t.Run("Logger", func(t *testing.T) {
+		l := accesslog.New(accesslog.Options{Writer: panicking{}, Logger: slog.New(panicking{slog.NewTextHandler(io.Discard, nil)})})
+		served(l, nothing)(newCtx("/", ""), sent)
+		servertest.Must(t, l.Close())
+		if n := l.Dropped(); n != 1 {
+			t.Errorf("%d entries were dropped", n)
+		}
+	})
 }
 
 // TestLongValuesAreCut checks the limit of a value.

@@ -2,8 +2,10 @@ package accesslog
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -105,14 +107,28 @@ func (w *writer) drain() {
 
 // write writes the output.
 func (w *writer) write() {
-	if len(w.out) > 0 {
-		if _, err := w.l.options.Writer.Write(w.out); err != nil {
-			w.err = err
-			w.queue.dropped.Add(w.pending)
-		}
-		w.out = w.out[:0]
+	out, entries := w.out, w.pending
+	w.out, w.pending = w.out[:0], 0
+	if len(out) == 0 {
+		return
 	}
-	w.pending = 0
+	defer w.recoverPanic(entries)
+	if _, err := w.l.options.Writer.Write(out); err != nil {
+		w.fail(err, entries)
+	}
+}
+
+// fail records why entries are not written.
+func (w *writer) fail(err error, entries uint64) {
+	w.err = err
+	w.queue.dropped.Add(entries)
+}
+
+// recoverPanic is deferred around the code of the application: a log must not end the program.
+func (w *writer) recoverPanic(entries uint64) {
+	if p := recover(); p != nil {
+		w.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), entries)
+	}
 }
 
 // report logs how many entries were dropped.
@@ -125,8 +141,9 @@ func (w *writer) report(last bool) {
 	if w.err != nil {
 		attrs = append(attrs, slog.Any("error", w.err))
 	}
-	w.l.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "accesslog: entries were dropped", attrs...)
 	w.reported, w.reportedAt, w.err = dropped, time.Now(), nil
+	defer w.recoverPanic(0)
+	w.l.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "accesslog: entries were dropped", attrs...)
 }
 
 // entry formats an entry.
@@ -213,6 +230,7 @@ func (w *writer) appendDate(dst []byte, e *entry) []byte {
 
 // record passes an entry to the handler.
 func (w *writer) record(e *entry, values *[texts][]byte, failed failure) {
+	defer w.recoverPanic(1)
 	level := slog.LevelInfo
 	switch {
 	case e.status >= 500:
@@ -247,7 +265,6 @@ func (w *writer) record(e *entry, values *[texts][]byte, failed failure) {
 		r.AddAttrs(slog.String("error", failed.err.Error()))
 	}
 	if err := w.handler.Handle(ctx, r); err != nil {
-		w.err = err
-		w.queue.dropped.Add(1)
+		w.fail(err, 1)
 	}
 }

@@ -2,6 +2,8 @@ package files
 
 import (
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"testing"
 	"testing/fstest"
@@ -95,5 +97,42 @@ func TestTheCacheCountsOpenSiblings(t *testing.T) {
 	f.cache.clear()
 	if open := f.cache.open.Load(); open != 0 {
 		t.Errorf("%d files are open in an empty cache", open)
+	}
+}
+
+// badClose is a file system whose files panic when they are closed.
+type badClose struct{ fs.FS }
+
+func (b badClose) Open(name string) (fs.File, error) {
+	f, err := b.FS.Open(name)
+	return badFile{f.(readerAtFile)}, err
+}
+
+type readerAtFile interface {
+	fs.File
+	io.ReaderAt
+	io.Seeker
+}
+
+type badFile struct{ readerAtFile }
+
+func (badFile) Close() error { panic("cannot close") }
+
+// The timer of the cache calls sweep, on a goroutine where a panic would end the program.
+func TestTheCacheClosesFilesThatPanic(t *testing.T) {
+	tree := fstest.MapFS{"f": {Data: []byte(long[:MaxSmall+1]), ModTime: plantTime}}
+	f := New(&Settings{FS: badClose{tree}, TTL: time.Hour})
+	if a := ask(t, f, "HEAD", "/f", ""); a.err != nil {
+		t.Fatal(a.err)
+	}
+	if open := f.cache.open.Load(); open != 1 {
+		t.Fatalf("%d files are open", open)
+	}
+	for _, n := range f.cache.nodes {
+		n.used.Store(0)
+	}
+	f.cache.sweep()
+	if open := f.cache.open.Load(); open != 0 || len(f.cache.nodes) != 0 {
+		t.Errorf("%d files are open", open)
 	}
 }

@@ -107,9 +107,13 @@ func (c *Content) Acquire() bool { return c.shared == nil || c.shared.acquire() 
 
 // Release undoes Acquire.
 func (c *Content) Release() {
-	if c.shared != nil {
-		_ = c.shared.release()
+	if c.shared == nil {
+		return
 	}
+	// a panic in a Close of the application matters no more than an error of it, and the timer of
+	// the cache has nobody who could handle it
+	defer func() { _ = recover() }()
+	_ = c.shared.release()
 }
 
 // Bytes returns a part of the content, which the caller must not change; ok reports
