@@ -75,8 +75,8 @@ type Options struct {
 	// "_" and "." do not matter. Users and passwords in URLs are replaced in any case.
 	Secret []string
 
-	// Logger gets the number of entries that were dropped, and the errors of Writer, at most
-	// once in ten seconds; slog.Default() if it is nil.
+	// Logger gets the number of entries that were dropped, and the errors and panics of Writer and
+	// Handler, at most once in ten seconds; slog.Default() if it is nil.
 	Logger *slog.Logger
 }
 
