@@ -384,7 +384,7 @@ func (ctx *RequestCtx) FullDuplex() bool {
 // channel of Done, but does not call f, because requests that have begun are still answered.
 // EndedSending reports whether the client may still read the response. stop cancels the call
 // of f, and reports whether it was in time. f is not called once the handler has returned
-// or, if its response is a stream, once the stream was sent.
+// or, if its response is a stream, once the stream was sent. The server logs a panic of f.
 //
 // It does nothing unless ctx belongs to a handler of a server.
 func (ctx *RequestCtx) AfterDisconnect(f func()) (stop func() bool) {
@@ -392,7 +392,17 @@ func (ctx *RequestCtx) AfterDisconnect(f func()) (stop func() bool) {
 	if w == nil {
 		return func() bool { return false }
 	}
-	return w.AfterDisconnect(f)
+	return w.AfterDisconnect(ctx.caught(f, "a function given to AfterDisconnect"))
+}
+
+// caught returns f with a guard: it is called on a goroutine of its own, where a panic would end the
+// program.
+func (ctx *RequestCtx) caught(f func(), what string) func() {
+	s := ctx.s
+	return func() {
+		defer s.catchPanic(what)
+		f()
+	}
 }
 
 // EndedSending reports whether the channel of Done is closed, and the client has ended its

@@ -401,7 +401,7 @@ func (ctx *RequestCtx) setStreaming(x deadliner) {
 // AfterFunc calls f in its own goroutine when the Done channel is closed. The returned function
 // stop cancels that, and reports whether it has prevented the call. f is not called after the
 // handler has returned; if the response is a stream, after that was sent; or after its
-// HijackHandler has returned.
+// HijackHandler has returned. The server logs a panic of f.
 //
 // Package context uses AfterFunc for contexts derived from ctx. So they need no goroutine, and
 // do not use ctx after it belongs to another request.
@@ -416,6 +416,9 @@ func (ctx *RequestCtx) AfterFunc(f func()) (stop func() bool) {
 	ctx.timeoutMu.Lock()
 	w := ctx.watched(false)
 	ctx.timeoutMu.Unlock()
+	if ctx.s != nil {
+		f = ctx.caught(f, "a function given to AfterFunc")
+	}
 	if w == nil {
 		return context.AfterFunc(onlyDone{done}, f)
 	}

@@ -72,6 +72,26 @@ func TestHandlerLearnsThatItsClientHasGone(t *testing.T) {
 	}
 }
 
+// Functions given to a context run on goroutines of their own, where a panic would end the program.
+func TestFunctionsThatPanicAfterTheClientHasLeft(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		entered := make(chan struct{}, 1)
+		ts := start(&fasthttp.Server{CancelOnDisconnect: true, Handler: func(ctx *fasthttp.RequestCtx) {
+			ctx.AfterDisconnect(func() { panic("on purpose") })
+			ctx.AfterFunc(func() { panic("on purpose") })
+			entered <- struct{}{}
+			<-ctx.Done()
+		}})
+		c := ts.Dial()
+		c.Get("/")
+		servertest.Receive(t, "the request", entered)
+		_ = c.Close()
+		ts.Log.WaitFor(t, "panic in a function given to AfterDisconnect: on purpose")
+		ts.Log.WaitFor(t, "panic in a function given to AfterFunc: on purpose")
+	})
+}
+
 func TestHandlerLearnsOfAResetAndOfAClientThatLeftBefore(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		h := newHang(true)
