@@ -57,16 +57,6 @@ func AppendLine(dst, name, value []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendRequestLine appends a request line.
-func AppendRequestLine(dst, method, target, version []byte) []byte {
-	dst = AppendText(dst, method)
-	dst = append(dst, ' ')
-	dst = AppendText(dst, target)
-	dst = append(dst, ' ')
-	dst = AppendText(dst, version)
-	return append(dst, "\r\n"...)
-}
-
 // AppendStatusLine appends a status line.
 func AppendStatusLine(dst, version []byte, status int, reason []byte) []byte {
 	dst = AppendText(dst, version)

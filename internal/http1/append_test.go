@@ -112,16 +112,6 @@ func TestKnownFieldLines(t *testing.T) {
 }
 
 func TestStartLines(t *testing.T) {
-	for _, c := range []struct{ method, target, version, want string }{
-		{"GET", "/", "HTTP/1.1", "GET / HTTP/1.1\r\n"},
-		{"M-SEARCH", "*", "HTTP/1.0", "M-SEARCH * HTTP/1.0\r\n"},
-		{"GET", "/%zz?\xff", "HTTP/1.1", "GET /%zz?\xff HTTP/1.1\r\n"},
-		{"GET\r\n", "/\r\nHost: x\x00", "HTTP/1.1\n", "GET   /  Host: x  HTTP/1.1 \r\n"},
-	} {
-		if got := string(AppendRequestLine([]byte("x"), []byte(c.method), []byte(c.target), []byte(c.version))); got != "x"+c.want {
-			t.Errorf("%+v: %q", c, got)
-		}
-	}
 	for _, c := range []struct {
 		version string
 		status  int
@@ -141,7 +131,7 @@ func TestStartLines(t *testing.T) {
 
 // A parser in either role parses the values that were written.
 func TestHeadsThatAreWrittenAreReadBack(t *testing.T) {
-	b := AppendRequestLine(nil, []byte("POST"), []byte("/a?b=c"), []byte("HTTP/1.1"))
+	b := []byte("POST /a?b=c HTTP/1.1\r\n")
 	b = AppendKnown(b, field.Host, []byte("example.com"))
 	b = AppendField(b, []byte("X-Y"), []byte("z\r\nInjected: 1"))
 	b = append(b, "\r\n"...)
@@ -221,7 +211,6 @@ func TestAppendingDoesNotAllocate(t *testing.T) {
 	name, value, dirty := []byte("X-Name"), []byte("some value"), []byte("some\r\nvalue\x00")
 	allocs := testing.AllocsPerRun(100, func() {
 		b := AppendStatusLine(dst, []byte("HTTP/1.1"), 200, value)
-		b = AppendRequestLine(b, name, value, dirty)
 		b = AppendField(b, name, dirty)
 		b = AppendField(b, dirty, value)
 		b = AppendKnown(b, field.ContentType, value)
