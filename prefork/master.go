@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // master is the process that supervises the children. One goroutine does all the work,
@@ -92,7 +94,7 @@ func (m *master) listen(addr string) error {
 	if !ok {
 		return fmt.Errorf("prefork: the network must be tcp, tcp4 or tcp6: %w", net.UnknownNetworkError(m.network()))
 	}
-	f, err := listenerFile(tcp)
+	f, err := netio.CopySocket(tcp)
 	if err != nil {
 		return fmt.Errorf("prefork: %w", err)
 	}

@@ -17,9 +17,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // Run serves on the listeners, which are from Listen, as Server.Run does, and reports to the old
@@ -361,25 +360,11 @@ func (r *Runner) dismiss(cmd *exec.Cmd, ended <-chan error) error {
 	}
 }
 
-// copyOf returns the socket of a listener for a new process to inherit. It does not use the method
-// File: starting a process with such a file sets the socket to blocking mode, for this process,
-// too.
+// copyOf returns the socket of a listener for a new process to inherit.
 func copyOf(ln net.Listener) (*os.File, error) {
 	socket, ok := ln.(syscall.Conn)
 	if !ok {
 		return nil, errors.New("restart: a listener has no descriptor: " + ln.Addr().String())
 	}
-	c, err := socket.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	var fd int
-	var failed error
-	if err := c.Control(func(own uintptr) { fd, failed = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
-		return nil, err
-	}
-	if failed != nil {
-		return nil, os.NewSyscallError("fcntl", failed)
-	}
-	return os.NewFile(uintptr(fd), "listener"), nil
+	return netio.CopySocket(socket)
 }

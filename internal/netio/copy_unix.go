@@ -1,18 +1,18 @@
-//go:build !windows
+//go:build unix
 
-package prefork
+package netio
 
 import (
-	"net"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// listenerFile returns the socket of ln for children to inherit. It does not use
-// ln.File: each start of a child with that file sets the socket to blocking mode, also
-// for the children that serve already, since all share one socket.
-func listenerFile(ln *net.TCPListener) (*os.File, error) {
+// CopySocket returns a copy of the socket of a listener, for new processes to inherit. It does not
+// use the method File: starting a process with such a file sets the socket to blocking mode, for
+// all processes that share it.
+func CopySocket(ln syscall.Conn) (*os.File, error) {
 	c, err := ln.SyscallConn()
 	if err != nil {
 		return nil, err
