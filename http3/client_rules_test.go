@@ -574,6 +574,25 @@ func TestCloseWhileAServerPermitsNoStreams(t *testing.T) {
 	}
 }
 
+// A Transport is asked for its connections while its first request begins, which the race detector
+// watches.
+func TestTransportIsCountedDuringItsFirstRequest(t *testing.T) {
+	_, addr := run(t, &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}})
+	c, transport := newClient(t)
+	failed := make(chan error, 1)
+	go func() {
+		_, _, err := c.Get(nil, "https://"+addr)
+		failed <- err
+	}()
+	transport.CloseIdleConnections()
+	if n := transport.ConnsCount(); n > 1 {
+		t.Errorf("%d connections", n)
+	}
+	if err := servertest.Receive(t, "the call", failed); err != nil {
+		t.Error(err)
+	}
+}
+
 func blockedStreams(t *Transport) (n int) {
 	for _, c := range t.all() {
 		c.mu.Lock()

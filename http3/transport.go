@@ -163,6 +163,7 @@ func (t *Transport) ConnsCount() int { return len(t.all()) }
 
 // all returns all connections.
 func (t *Transport) all() (all []*clientConn) {
+	t.prepare() // the first request may be on its way
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, h := range t.hosts {
