@@ -99,7 +99,7 @@ func serve(role string, replaces bool) error {
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
-	r := &Runner{Server: s, IdleTime: time.Second, Ready: func(ctx context.Context) error {
+	r := &Runner{Server: s, IdleTime: idleTime, Ready: func(ctx context.Context) error {
 		switch {
 		case role == "refuses" && replaces:
 			return errors.New("not today")
@@ -225,6 +225,9 @@ func plantCertificate(t *testing.T, dir string) *tls.Config {
 	return &tls.Config{RootCAs: roots}
 }
 
+// idleTime is Runner.IdleTime of the processes.
+const idleTime = time.Second
+
 // TestNoRequestFailsDuringRestarts restarts servers while clients use them. FASTHTTP_RESTARTS is
 // how often, 3 times if it is not set.
 func TestNoRequestFailsDuringRestarts(t *testing.T) {
@@ -235,7 +238,7 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 	for name, network := range map[string]string{"TCP": "tcp", "TCP, portable engine": "tcp", "TLS": "tcp", "UNIX": "unix"} {
 		t.Run(name, func(t *testing.T) {
 			m, dir := newManager(t), shortDir(t)
-			to := restarttest.Target{Network: network}
+			to := restarttest.Target{Network: network, IdleTime: idleTime}
 			listen := "tcp 127.0.0.1:0"
 			if network == "unix" {
 				listen = "unix " + filepath.Join(dir, "socket")

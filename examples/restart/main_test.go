@@ -48,7 +48,7 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), addrEnv+"="+addr)
 			c := restarttest.Start(t, cmd)
-			to := restarttest.Target{Network: network, Addr: c.Addr} // which stays the same
+			to := restarttest.Target{Network: network, Addr: c.Addr, IdleTime: 5 * time.Second} // which stays the same
 			load := restarttest.StartLoad(t, to, 10)
 			for range 2 {
 				load.Progress(100)

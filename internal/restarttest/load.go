@@ -24,7 +24,14 @@ type Target struct {
 	// Network and Addr are its address.
 	Network, Addr string
 	TLS           *tls.Config // nil for HTTP without TLS
+	// IdleTime is restart.Runner.IdleTime. On a machine that stands still, a client may send a
+	// request later than that after it has connected, or after its last one: the old process has
+	// closed the connection then.
+	IdleTime time.Duration
 }
+
+// excuses reports whether a call may fail because its client has not run for so long.
+func (to Target) excuses(since time.Time) bool { return time.Since(since) > to.IdleTime/2 }
 
 func (to Target) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, to.Network, to.Addr)
@@ -43,11 +50,12 @@ func (to Target) url(scheme, path string) string {
 }
 
 // Load is many clients of a server: of HTTP/1.1, with a connection for many requests and with one
-// for each; of HTTP/2; and of WebSockets. None of their requests may fail.
+// for each; of HTTP/2; and of WebSockets. None of their requests may fail, except for late ones.
 type Load struct {
 	// HTTP1 and HTTP2 count requests, and Messages counts messages that were echoed. GoneAway
-	// counts WebSockets that the server has closed with the status 1001.
-	HTTP1, HTTP2, Messages, GoneAway atomic.Int64
+	// counts WebSockets that the server has closed with the status 1001, and Late the calls that
+	// failed because their client had not run for too long.
+	HTTP1, HTTP2, Messages, GoneAway, Late atomic.Int64
 
 	t    *testing.T
 	to   Target
@@ -93,8 +101,8 @@ func (l *Load) Stop() {
 
 // String returns the counts.
 func (l *Load) String() string {
-	return fmt.Sprintf("%d requests of HTTP/1.1, %d of HTTP/2, %d messages, %d WebSockets closed with 1001",
-		l.HTTP1.Load(), l.HTTP2.Load(), l.Messages.Load(), l.GoneAway.Load())
+	return fmt.Sprintf("%d requests of HTTP/1.1, %d of HTTP/2, %d messages, %d WebSockets closed with 1001, %d late calls failed",
+		l.HTTP1.Load(), l.HTTP2.Load(), l.Messages.Load(), l.GoneAway.Load(), l.Late.Load())
 }
 
 // post sends requests of a method that clients do not repeat.
@@ -106,8 +114,12 @@ func (l *Load) post(http2, once bool, calls *atomic.Int64) error {
 	transport := &http.Transport{Protocols: &p, DialContext: l.to.dial, TLSClientConfig: l.to.TLS.Clone(), DisableKeepAlives: once}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: 2 * time.Minute}
-	for !l.stop.Load() {
+	for last := time.Now(); !l.stop.Load(); last = time.Now() {
 		resp, err := client.Post(l.to.url("http", "/"), "text/plain", strings.NewReader("content"))
+		if err != nil && l.to.excuses(last) {
+			l.Late.Add(1)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -125,7 +137,12 @@ func (l *Load) post(http2, once bool, calls *atomic.Int64) error {
 func (l *Load) echoes() error {
 	d := &websocket.Dialer{NetDialContext: l.to.dial, TLSClientConfig: l.to.TLS.Clone()}
 	for !l.stop.Load() {
+		begun := time.Now()
 		c, _, err := d.Dial(l.to.url("ws", "/echo"), nil)
+		if err != nil && l.to.excuses(begun) {
+			l.Late.Add(1)
+			continue
+		}
 		if err != nil {
 			return err
 		}
