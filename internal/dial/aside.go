@@ -32,6 +32,8 @@ func (a *Uninterruptible) Run(expired <-chan time.Time, canceled <-chan struct{}
 	left := false
 	done := make(chan dialed, 1)
 	go func() {
+		// Late has a connection of the application, too: nothing else recovers a panic of it
+		defer func() { _ = recover() }()
 		r := dialed{err: errGoexit}
 		defer func() {
 			mu.Lock()

@@ -35,7 +35,8 @@ func TestAside(t *testing.T) {
 		"expired":    {dial: func() (net.Conn, error) { <-proceed; return a, nil }, expired: expired, late: true},
 		"canceled":   {dial: func() (net.Conn, error) { <-proceed; return a, nil }, canceled: canceled, late: true},
 	} {
-		aside := Uninterruptible{Dial: tt.dial, Late: func(c net.Conn, _ error) { late <- c }, WrapPanic: caught}
+		// the late connection may panic, too
+		aside := Uninterruptible{Dial: tt.dial, Late: func(c net.Conn, _ error) { late <- c; panic("oops") }, WrapPanic: caught}
 		func() {
 			defer func() {
 				if p := recover(); p != tt.fault {
