@@ -19,8 +19,8 @@ func (h *leavingHost) StateChanged(_ *Conn, state State) {
 	}
 }
 
-// A hook that ends the goroutine of Serve, or of ServeConn, leaves no connection behind that a
-// shutdown would wait for.
+// A hook may end the goroutine of Serve, or of ServeConn: the connection is not counted for ever, and
+// a shutdown ends.
 func TestHooksThatEndServeLeaveNoConnection(t *testing.T) {
 	for _, part := range []string{"portable", "event", "ServeConn"} {
 		t.Run(part, func(t *testing.T) {
