@@ -19,7 +19,7 @@ func (h *leavingHost) StateChanged(_ *Conn, state State) {
 	}
 }
 
-// A hook may end the goroutine of Serve, or of ServeConn: the connection is not counted for ever, and
+// A hook may end the goroutine of Serve, or of ServeConn: the connection is no longer counted then, and
 // a shutdown ends.
 func TestHooksThatEndServeLeaveNoConnection(t *testing.T) {
 	for _, part := range []string{"portable", "event", "ServeConn"} {
