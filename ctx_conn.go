@@ -103,7 +103,7 @@ func addrIP(addr net.Addr) net.IP {
 // sets its own: if IdleTimeout or ReadTimeout is set, when the connection starts to
 // wait for the next request, and otherwise when that request begins. The error is
 // ErrDeadlineUpdatesDisabled once the context no longer belongs to the handler, or else
-// the error of the connection.
+// the error of the connection. On the portable engine WatchDisconnect removes the deadline.
 //
 // With HTTP/2 or HTTP/3 it is the deadline of this request alone. With HTTP/2 the server checks it
 // once a second.

@@ -270,7 +270,8 @@ func (c *EventConn) setErr(err error) {
 
 // SetTick makes the server call Tick of the EventHandler after d, instead of at the time set
 // before. If d is 0 or less, it is not called. The resolution is a few
-// milliseconds, and the maximum is 24 days.
+// milliseconds, and the maximum is 24 days. Tick may be late while output waits for the peer: it is
+// for EndAfter to end a connection whose peer takes none.
 func (c *EventConn) SetTick(d time.Duration) {
 	c.mu.Lock()
 	c.tickAt = 0

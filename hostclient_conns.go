@@ -368,14 +368,22 @@ func (c *HostClient) dialUninterruptible(call *callState, addr string, timeout t
 
 // keepLate takes a connection that was established too late for its call.
 func (c *HostClient) keepLate(conn net.Conn, err error, addr string) {
+	kept := false
+	defer func() {
+		if !kept {
+			// of a connection of the application: nothing else recovers a panic on this goroutine
+			_ = recover()
+			c.pool.ReleaseLatePlace()
+		}
+	}()
 	switch {
 	case conn == nil || err != nil:
-		c.pool.ReleaseLatePlace()
 	case c.IsTLS || c.h2 != nil:
 		_ = conn.Close()
-		c.pool.ReleaseLatePlace()
 	default:
-		c.pool.Put(adoptConn(conn, addr, c.readSize()), clock.Elapsed())
+		cc := adoptConn(conn, addr, c.readSize())
+		kept = true
+		c.pool.Put(cc, clock.Elapsed())
 	}
 }
 

@@ -1,10 +1,13 @@
 package fasthttp
 
 import (
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -51,4 +54,66 @@ func TestPanicsCanBeTracedToTheirHandlers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// placelessConn is a connection of the application that panics.
+type placelessConn struct{ net.Conn }
+
+func (placelessConn) RemoteAddr() net.Addr { panic("a mistake") }
+
+func (c placelessConn) Close() error {
+	_ = c.Conn.Close()
+	panic("another mistake")
+}
+
+// connsListener is a listener with connections made before.
+type connsListener struct {
+	net.Listener
+	conns []net.Conn
+}
+
+func (ln *connsListener) Accept() (net.Conn, error) {
+	nc := ln.conns[0]
+	ln.conns = ln.conns[1:]
+	return nc, nil
+}
+
+// TestPanicsOfConnectionsBeforeTheHeaderEndThem has a worker accept a connection that panics, with
+// ProxyProtocol.
+func TestPanicsOfConnectionsBeforeTheHeaderEndThem(t *testing.T) {
+	t.Parallel()
+	var log servertest.Log
+	s := &Server{Logger: &log, ProxyProtocol: &ProxyProtocol{ServeOthers: true}}
+	s.prepare()
+	bad, badFar := net.Pipe()
+	good, goodFar := net.Pipe()
+	defer goodFar.Close()
+	ln := s.wrapListener(&connsListener{conns: []net.Conn{placelessConn{bad}, good}})
+	if nc, err := ln.Accept(); err != nil || nc != good {
+		t.Errorf("Accept returns %v, %v", nc, err)
+	}
+	if _, err := badFar.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the connection that panics is not closed: %v", err)
+	}
+	log.WaitFor(t, "panic in a connection that is accepted")
+}
+
+// TestPanicsOfLateConnectionsKeepNoPlace has a dial return a connection that panics, after its call
+// has ended.
+func TestPanicsOfLateConnectionsKeepNoPlace(t *testing.T) {
+	t.Parallel()
+	for _, isTLS := range []bool{false, true} {
+		hc := &HostClient{Addr: "a.test:1", IsTLS: isTLS, MaxConns: 1}
+		servertest.Must(t, hc.ready())
+		if _, ok := hc.pool.TryGet(connpool.Any); !ok {
+			t.Fatal("there is no place")
+		}
+		hc.pool.MarkLate(connpool.Any)
+		near, far := net.Pipe()
+		hc.keepLate(placelessConn{near}, nil, hc.Addr)
+		if n := hc.pool.Open(); n != 0 {
+			t.Errorf("TLS %v: %d places are taken", isTLS, n)
+		}
+		_, _ = near.Close(), far.Close()
+	}
 }

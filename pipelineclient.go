@@ -470,7 +470,7 @@ func (r *pipelineReader) read() error {
 		if over {
 			return io.EOF
 		}
-		if err := r.conn.line.Fill(); err != nil {
+		if err := r.conn.line.FillCaught(); err != nil {
 			return r.inputEnds(err)
 		}
 	}

@@ -211,7 +211,7 @@ func (p *Push) Queued() int {
 // SetTick makes the server call PushHandler.Tick after d, instead of at the time set before: for
 // a heartbeat, for example. If d is 0 or less, it is not called. The resolution is a few
 // milliseconds, and the maximum is 24 days. It costs no timer on the event engine over HTTP/1. It
-// has no effect before Opened.
+// has no effect before Opened. Tick may be late while pieces wait for the client.
 func (p *Push) SetTick(d time.Duration) {
 	switch p.state.Load() {
 	case pushChunks, pushRaw:

@@ -355,13 +355,28 @@ func (ln *proxiedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		served, err := ln.s.wrapProxied(nc)
-		if err == nil {
+		if served := ln.s.wrapAccepted(nc); served != nil {
 			return served, nil
 		}
-		ln.s.logRefusal(nc, err)
-		_ = nc.Close()
 	}
+}
+
+// wrapAccepted is wrapProxied for a connection that was accepted. It closes the connection and
+// returns nil if that is not to be served. A panic of its methods ends that connection alone:
+// nothing else might recover it on the goroutine of a worker.
+func (s *Server) wrapAccepted(nc net.Conn) (served net.Conn) {
+	defer s.catchPanic("a connection that is accepted")
+	defer func() {
+		if served == nil {
+			_ = nc.Close()
+		}
+	}()
+	wrapped, err := s.wrapProxied(nc)
+	if err != nil {
+		s.logRefusal(nc, err)
+		return nil
+	}
+	return wrapped
 }
 
 // SetDeadline sets the deadline of Accept if the listener has one.

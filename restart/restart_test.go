@@ -134,6 +134,21 @@ func TestRunReturnsTheErrorOfReady(t *testing.T) {
 	}
 }
 
+func TestReadyDoesNotWaitForAServerThatHasEnded(t *testing.T) {
+	ln, err := Listen("tcp", "127.0.0.1:0")
+	servertest.Must(t, err)
+	r := &Runner{Server: &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}, Ready: func(ctx context.Context) error {
+		_ = ln.Close()
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(context.WithoutCancel(t.Context()), ln) }()
+	if err := servertest.Receive(t, "the end of Run", ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run returns %v", err)
+	}
+}
+
 // TestCertificates has a configuration with a certificate of its own, which comes first, and files
 // that change while the server runs.
 func TestCertificates(t *testing.T) {

@@ -23,9 +23,9 @@ type Runner struct {
 	Server *fasthttp.Server
 
 	// Ready, if it is set, is called once this process accepts connections, before it reports
-	// that to the old process and to systemd: for a line in a log, or a check. ctx is the one of
-	// Run. If Ready returns an error, Run shuts the server down and returns the error, and the
-	// old process continues.
+	// that to the old process and to systemd: for a line in a log, or a check. ctx ends with the
+	// one of Run, and if the server fails. If Ready returns an error, Run shuts the server down and
+	// returns the error, and the old process continues.
 	Ready func(ctx context.Context) error
 
 	// Signals start a new process: SIGHUP and SIGUSR2 if there are none. One that comes while a

@@ -23,7 +23,12 @@ func (r *Runner) alone(ctx context.Context, run func(context.Context) error) err
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	served := make(chan error, 1)
-	go func() { served <- run(ctx) }()
+	go func() {
+		err := run(ctx)
+		// Ready must not wait for a server that does not serve
+		cancel()
+		served <- err
+	}()
 	var err error
 	if r.Ready != nil {
 		if err = r.Ready(ctx); err != nil {

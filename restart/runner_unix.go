@@ -82,11 +82,21 @@ func (r *Runner) run(ctx context.Context, lns []net.Listener, serve func(net.Lis
 	}
 	l := &life{Runner: r, lns: lns, names: names, served: make(chan error, len(lns)), serving: len(lns), restarts: restarts}
 	l.announceCloses()
+	serving, ended := context.WithCancel(ctx)
+	defer ended()
+	left := int32(len(lns))
 	for _, ln := range lns {
-		go func() { l.served <- serve(ln) }()
+		go func() {
+			err := serve(ln)
+			if atomic.AddInt32(&left, -1) == 0 || err != nil {
+				// Ready must not wait for a server that does not serve
+				ended()
+			}
+			l.served <- err
+		}()
 	}
 	if r.Ready != nil {
-		if err := r.Ready(ctx); err != nil {
+		if err := r.Ready(serving); err != nil {
 			return l.stop(ctx, fmt.Errorf("restart: the process is not ready: %w", err))
 		}
 	}

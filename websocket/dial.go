@@ -103,6 +103,7 @@ var protocolField = headerProtocol
 
 var (
 	errURL      = errors.New("websocket: the URL must begin with ws:// or wss://, and have a host and no user information")
+	errNoConn   = errors.New("websocket: the dial function returned neither a connection nor an error")
 	errAnswer   = fmt.Errorf("%w: the server has accepted something that was not offered", ErrBadHandshake)
 	errResponse = fmt.Errorf("%w: the response is not HTTP/1.1, or lacks Upgrade, Connection or the right Sec-WebSocket-Accept", ErrBadHandshake)
 )
@@ -270,16 +271,25 @@ func (d *Dialer) connect(ctx context.Context, req *http.Request) (net.Conn, erro
 		}
 	}
 	if proxy == nil && secure && d.NetDialTLSContext != nil {
-		return d.NetDialTLSContext(ctx, "tcp", addr)
+		return checkDialed(d.NetDialTLSContext(ctx, "tcp", addr))
 	}
 	if proxy != nil {
 		dial = through(proxy)
 	}
-	nc, err := dial(ctx, "tcp", addr)
+	nc, err := checkDialed(dial(ctx, "tcp", addr))
 	if err != nil || !secure {
 		return nc, err
 	}
 	return d.secure(ctx, nc, req.URL.Hostname())
+}
+
+// checkDialed returns the result of a dial function, or an error if there is neither a connection
+// nor an error.
+func checkDialed(nc net.Conn, err error) (net.Conn, error) {
+	if nc == nil && err == nil {
+		err = errNoConn
+	}
+	return nc, err
 }
 
 // through returns a function that connects through a proxy.

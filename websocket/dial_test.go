@@ -179,6 +179,24 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// TestDialFunctionsThatReturnNothing has functions that return neither a connection nor an error.
+func TestDialFunctionsThatReturnNothing(t *testing.T) {
+	t.Parallel()
+	nothing := func(context.Context, string, string) (net.Conn, error) { return nil, nil }
+	dial := func(string, string) (net.Conn, error) { return nil, nil }
+	for url, d := range map[string]*Dialer{
+		"ws://example.com":   {NetDial: dial},
+		"ws://example.com/1": {NetDial: dial, HandshakeTimeout: servertest.Patience},
+		"ws://example.com/2": {NetDialContext: nothing},
+		"wss://example.com":  {NetDial: dial},
+		"wss://example.com/": {NetDialTLSContext: nothing},
+	} {
+		if c, _, err := d.Dial(url, nil); err != errNoConn {
+			t.Errorf("%s: %v, %v", url, c, err)
+		}
+	}
+}
+
 // TestDialEndsBeforeNetDial has a NetDial that takes longer than a dial may.
 func TestDialEndsBeforeNetDial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -114,7 +114,7 @@ func (c *Conn) Handshake(ctx context.Context, config *tls.Config, by time.Time, 
 // Close closes the connection.
 func (c *Conn) Close() error {
 	c.Recv.Release()
-	return c.Net.Close()
+	return c.CloseNet()
 }
 
 // Peek returns the bytes in Recv, and Discard removes n of them.
@@ -546,7 +546,7 @@ func (p *asyncWriter) writeAll(b []byte, g *Guard, within time.Duration) error {
 				return err
 			}
 		}
-		n, err := p.conn.Write(b)
+		n, err := writeCaught(p.conn, b)
 		if n == 0 || !netio.IsTimeout(err) {
 			return err
 		}

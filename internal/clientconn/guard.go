@@ -168,11 +168,36 @@ func (g *Guard) LimitWrite(by time.Time) error {
 // Cancel ends everything on the connection because of err. The first reason is kept.
 func (g *Guard) Cancel(err error) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	ends := true
 	if g.canceled == nil {
 		g.canceled = err
-		_ = g.setBoth(PastDeadline)
+		ends = g.setBoth(PastDeadline) == nil
 	}
+	g.mu.Unlock()
+	if !ends {
+		g.closeConn()
+	}
+}
+
+// StopWriting makes writing fail, for good.
+func (g *Guard) StopWriting() {
+	g.mu.Lock()
+	ends := g.canceled != nil
+	if !ends {
+		ends, g.writeBy = g.conn.SetWriteDeadline(PastDeadline) == nil, PastDeadline
+	}
+	g.mu.Unlock()
+	if !ends {
+		g.closeConn()
+	}
+}
+
+// closeConn closes a connection of the application that has no deadlines: nothing else would end a
+// Read or Write. The connection will be closed once more.
+func (g *Guard) closeConn() {
+	var err error
+	defer catchPanic(&err)
+	_ = g.conn.Close()
 }
 
 // Err returns why the connection was canceled, or nil.

@@ -2,11 +2,13 @@ package clientconn
 
 import (
 	"errors"
+	"io"
 	"net"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/netio"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A canceled guard extends no deadline, whichever method is called.
@@ -72,5 +74,40 @@ func TestGuardLimitsTheHeadOfAnAnswer(t *testing.T) {
 			t.Errorf("%s: the deadline is %v, want %v", name, g.readBy.Sub(start), tt.want.Sub(start))
 		}
 		_, _ = a.Close(), b.Close()
+	}
+}
+
+// timelessConn is a connection of the application that has no deadlines.
+type timelessConn struct{ net.Conn }
+
+var errTimeless = errors.New("there are no deadlines")
+
+func (timelessConn) SetDeadline(time.Time) error      { return errTimeless }
+func (timelessConn) SetReadDeadline(time.Time) error  { return errTimeless }
+func (timelessConn) SetWriteDeadline(time.Time) error { return errTimeless }
+
+// A connection without deadlines ends nevertheless.
+func TestGuardEndsConnectionsWithoutDeadlines(t *testing.T) {
+	for part, end := range map[string]func(g *Guard){
+		"canceled": func(g *Guard) { g.Cancel(errTimeless) }, "stopped": (*Guard).StopWriting,
+	} {
+		a, b := net.Pipe()
+		g := Guard{conn: timelessConn{a}}
+		ended := make(chan error, 2)
+		go func() {
+			_, err := a.Read(make([]byte, 1))
+			ended <- err
+		}()
+		go func() {
+			_, err := a.Write(make([]byte, 1))
+			ended <- err
+		}()
+		end(&g)
+		for range 2 {
+			if err := servertest.Receive(t, part, ended); err != io.ErrClosedPipe {
+				t.Errorf("%s: %v", part, err)
+			}
+		}
+		_ = b.Close()
 	}
 }

@@ -163,7 +163,7 @@ func (p *Pool[C]) Replace(c C, need Need) (g Grant[C], ok bool) {
 	}
 	p.unlock()
 	if passesPlace {
-		_ = c.Close()
+		closeConn(c)
 	}
 	return g, ok
 }
@@ -281,7 +281,7 @@ func (p *Pool[C]) closeDropped() {
 		p.closing = nil
 		p.mu.Unlock()
 		for _, c := range closing {
-			_ = c.Close()
+			closeConn(c)
 		}
 		p.mu.Lock()
 		p.open -= len(closing)
@@ -292,6 +292,13 @@ func (p *Pool[C]) closeDropped() {
 		}
 		p.admit()
 	}
+}
+
+// closeConn closes a connection. The caller, or the timer of the pool, is mostly not its user, so a
+// panic in its Close matters no more than an error.
+func closeConn(c io.Closer) {
+	defer func() { _ = recover() }()
+	_ = c.Close()
 }
 
 // staying returns the number of places that no dropped connection holds.

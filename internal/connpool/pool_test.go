@@ -21,7 +21,8 @@ type conn struct {
 
 func (c *conn) Close() error {
 	if c.closed.Swap(true) {
-		panic("closed twice")
+		// the pool would recover from a panic on this goroutine
+		go panic("closed twice")
 	}
 	return nil
 }
@@ -204,6 +205,45 @@ func TestIdleConnectionsAreClosedInTime(t *testing.T) {
 		t.Error("the timer runs for nothing")
 	}
 	p.mu.Unlock()
+}
+
+// A Close that panics costs neither the place of its connection nor the process, even on the
+// goroutine of the timer.
+func TestPanicsOfCloseKeepThePlaces(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := &Pool[*faultyConn]{Max: 2, MaxIdle: time.Minute}
+		for part, closes := range map[string]func(c *faultyConn){
+			"discarding": p.Discard,
+			"closing":    func(c *faultyConn) { p.Put(c, clock.Monotonic()); p.CloseIdle() },
+			"idling": func(c *faultyConn) {
+				p.Put(c, clock.Monotonic())
+				time.Sleep(2 * time.Minute) // bubble: within synctest.Test
+				synctest.Wait()
+			},
+			"replacing": func(c *faultyConn) {
+				if _, ok := p.Replace(c, Any); ok {
+					p.ReleasePlace(Any)
+				}
+			},
+		} {
+			c := new(faultyConn)
+			if _, ok := p.TryGet(Any); !ok {
+				t.Fatalf("%s: there is no place", part)
+			}
+			closes(c)
+			if n := p.Open(); n != 0 || c.closed != 1 {
+				t.Errorf("%s: %d places are taken, %d calls of Close", part, n, c.closed)
+			}
+		}
+	})
+}
+
+// faultyConn is a connection of the application.
+type faultyConn struct{ closed int }
+
+func (c *faultyConn) Close() error {
+	c.closed++
+	panic("a mistake")
 }
 
 func TestCloseIdle(t *testing.T) {

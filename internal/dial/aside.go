@@ -32,16 +32,21 @@ func (a *Uninterruptible) Run(expired <-chan time.Time, canceled <-chan struct{}
 	left := false
 	done := make(chan dialed, 1)
 	go func() {
-		r := a.dial()
-		mu.Lock()
-		late := left
-		if !late {
-			done <- r
-		}
-		mu.Unlock()
-		if late {
-			a.Late(r.conn, r.err)
-		}
+		// Late has a connection of the application, too: nothing else recovers a panic of it
+		defer func() { _ = recover() }()
+		r := dialed{err: errGoexit}
+		defer func() {
+			mu.Lock()
+			late := left
+			if !late {
+				done <- r
+			}
+			mu.Unlock()
+			if late {
+				a.Late(r.conn, r.err)
+			}
+		}()
+		r = a.dial()
 	}()
 	select {
 	case r := <-done:

@@ -3,6 +3,7 @@ package dial
 import (
 	"errors"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 
@@ -30,10 +31,12 @@ func TestAside(t *testing.T) {
 		"connection": {dial: func() (net.Conn, error) { return a, nil }},
 		"error":      {dial: func() (net.Conn, error) { return nil, refused }, err: refused},
 		"panic":      {dial: func() (net.Conn, error) { panic("oops") }, fault: "oops, caught"},
+		"Goexit":     {dial: func() (net.Conn, error) { runtime.Goexit(); return a, nil }, err: errGoexit},
 		"expired":    {dial: func() (net.Conn, error) { <-proceed; return a, nil }, expired: expired, late: true},
 		"canceled":   {dial: func() (net.Conn, error) { <-proceed; return a, nil }, canceled: canceled, late: true},
 	} {
-		aside := Uninterruptible{Dial: tt.dial, Late: func(c net.Conn, _ error) { late <- c }, WrapPanic: caught}
+		// the late connection may panic, too
+		aside := Uninterruptible{Dial: tt.dial, Late: func(c net.Conn, _ error) { late <- c; panic("oops") }, WrapPanic: caught}
 		func() {
 			defer func() {
 				if p := recover(); p != tt.fault {

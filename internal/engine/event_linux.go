@@ -67,12 +67,19 @@ func (s *Set) acceptedEvent(fd int, from rawsys.Address, g *eventGroup, isTCP bo
 		}
 	}
 	s.register(&c.Conn, nc, from, peer)
+	// even if the hook ends the goroutine, and with it Serve: the connection is in the Set
+	defer c.awaitFirst(g, timeout)
+	c.setState(StateNew)
+}
+
+// awaitFirst gives the connection to a loop, to wait for its first bytes.
+func (c *eventConn) awaitFirst(g *eventGroup, timeout time.Duration) {
 	if c.HasEscaped() {
 		// the application may use it from the start
 		c.extras()
 	}
 	if err := g.Add(&c.net, c.waitFor(waitRead, timeout)); err != nil {
-		s.Host.Logf("fasthttp: cannot watch a connection: %v", err)
+		c.Set.Host.Logf("fasthttp: cannot watch a connection: %v", err)
 		c.finish(false)
 	}
 }

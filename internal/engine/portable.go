@@ -60,17 +60,28 @@ func (s *Set) ServeConn(nc net.Conn) error {
 		s.Host.Refuse(nc, err)
 		return err
 	}
-	return s.newPortable(nc, peer).serve()
+	e := s.newPortable(nc, peer)
+	if e == nil {
+		return nil
+	}
+	return e.serve()
 }
 
-// newPortable registers a connection that was admitted.
-func (s *Set) newPortable(nc net.Conn, peer netip.Addr) *portable {
+// newPortable registers a connection that was admitted. It returns nil if the connection has ended
+// with a panic of the hook, or of its logger.
+func (s *Set) newPortable(nc net.Conn, peer netip.Addr) (registered *portable) {
 	e := portables.Get().(*portable)
 	if e.cachedFor != s {
 		e.cached, e.cachedFor = nil, nil
 	}
 	e.HasReadGoroutine = true
 	s.register(&e.Conn, nc, rawsys.Address{}, peer)
+	defer func() {
+		if registered == nil {
+			e.abortProtocol(recover())
+		}
+	}()
+	e.setState(StateNew)
 	return e
 }
 
@@ -375,7 +386,7 @@ func (r *peerWatcher) fail(panicked any) {
 	// the logger of the application may end the goroutine again
 	defer func() {
 		r.e.Abort()
-		_ = r.nc.Close()
+		r.e.Set.guarded(func() { _ = r.nc.Close() })
 		r.w.PeerGone(false)
 	}()
 	r.e.logPanic(panicked)

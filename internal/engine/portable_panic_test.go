@@ -79,7 +79,7 @@ func TestPanicsWhileWatchingEndTheConnection(t *testing.T) {
 			h := &logHost{logs: make(chan string, 9)}
 			near, far := net.Pipe()
 			defer far.Close()
-			e := &portable{nc: &faultyConn{Conn: near, read: fault}}
+			e := &portable{nc: &faultyConn{Conn: near, read: fault, closed: func() { panic("another mistake") }}}
 			e.Set, e.NC = &Set{Host: h}, e.nc
 			w := make(goneWatcher, 9)
 			e.Watch(w, true)

@@ -222,7 +222,7 @@ func (e *portable) failWrites(panicked any) {
 	// the logger of the application may end the goroutine again
 	defer func() {
 		e.Abort()
-		_ = e.nc.Close()
+		e.Set.guarded(func() { _ = e.nc.Close() })
 		e.shared.quit()
 	}()
 	e.logPanic(panicked)

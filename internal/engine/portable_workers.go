@@ -96,7 +96,16 @@ func (s *Set) Serve(ln net.Listener) error {
 // accepted prepares a connection for being served, or refuses it and returns nil. A panic of its
 // methods ends that connection alone: nothing else might recover it on the goroutine of a worker.
 func (s *Set) accepted(nc net.Conn) *portable {
-	var peer netip.Addr
+	peer, ok := s.admit(nc)
+	if !ok {
+		return nil
+	}
+	return s.newPortable(nc, peer)
+}
+
+// admit does the part of accepted that calls methods of the connection. ok is false if the
+// connection is refused or has ended.
+func (s *Set) admit(nc net.Conn) (peer netip.Addr, ok bool) {
 	admitted, returned := false, false
 	defer func() {
 		if !returned {
@@ -111,13 +120,12 @@ func (s *Set) accepted(nc net.Conn) *portable {
 		returned = true
 		go s.Host.Refuse(nc, err)
 		s.Host.OnOverload(err)
-		return nil
+		return peer, false
 	}
 	admitted = true
 	s.Host.Prepare(nc)
-	e := s.newPortable(nc, peer)
 	returned = true
-	return e
+	return peer, true
 }
 
 // acceptFailed closes a connection whose methods have panicked, or have ended the goroutine, before
@@ -172,7 +180,7 @@ func (w *connWorkers) accept() *portable {
 	seat = seatEnter
 	if w.seats.Add(seatEnter-seatAccept) >= seatsStopped {
 		// Serve would not wait for it
-		_ = nc.Close()
+		w.s.guarded(func() { _ = nc.Close() })
 		return nil
 	}
 	return w.s.accepted(nc)

@@ -119,7 +119,7 @@ func (s *Set) All(f func(c *Conn)) {
 
 func (s *Set) shardOf(c *Conn) *connShard { return &s.shards[c.ID%connShards] }
 
-// register adds a connection to the Set. from is its address, if known, and peer, the
+// register adds a connection to the Set; its state StateNew remains to be reported. from is its address, if known, and peer, the
 // result of Host.Admit, is the address that it counts for.
 func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Addr) {
 	c.Set, c.NC, c.peer = s, nc, from
@@ -141,7 +141,6 @@ func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Add
 	c.Service = s.Service()
 	s.open.Add(1)
 	s.shardOf(c).add(c)
-	c.setState(StateNew)
 }
 
 // unregister removes a connection from the Set.

@@ -476,7 +476,7 @@ func (c *Conn) finish() {
 	c.readerCond.Signal()
 	c.mu.Unlock()
 	if first {
-		_ = c.transport.Net.Close()
+		_ = c.transport.CloseNet()
 	}
 }
 

@@ -81,7 +81,7 @@ func (c *Conn) mayPauseReading() bool {
 // read is the thread: it receives until the connection ends.
 func (c *Conn) read() {
 	for {
-		if err := c.fill(c.transport.Read); err != nil {
+		if err := c.fill(c.transport.ReadCaught); err != nil {
 			if !netio.IsTimeout(err) {
 				return
 			}
@@ -121,7 +121,7 @@ func (c *Conn) ReadLoopInline(signal <-chan struct{}, until time.Time) (told boo
 			return true
 		default:
 		}
-		switch err := c.fill(c.transport.Read); {
+		switch err := c.fill(c.transport.ReadCaught); {
 		case err == nil && c.unfed && passed(until):
 			return false
 		case err == nil:

@@ -1,10 +1,12 @@
 package http2client
 
 import (
+	"net"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // The timer that ends a rest keeps running while calls follow each other, but not while one
@@ -30,5 +32,53 @@ func TestTimerRestsDuringLongCalls(t *testing.T) {
 		if step.do(); c.reader != step.reader || c.readPaused != step.resting {
 			t.Fatalf("step %d: the reader is %d and the timer runs: %v, want %d and %v", i, c.reader, c.readPaused, step.reader, step.resting)
 		}
+	}
+}
+
+// faultyConn is a connection of the application that panics.
+type faultyConn struct {
+	net.Conn
+	part string
+}
+
+func (c *faultyConn) fault(part string) {
+	if part == c.part {
+		panic("a mistake")
+	}
+}
+
+func (c *faultyConn) Read(p []byte) (int, error) {
+	c.fault("reading")
+	return c.Conn.Read(p)
+}
+
+func (c *faultyConn) Write(p []byte) (int, error) {
+	c.fault("writing")
+	return c.Conn.Write(p)
+}
+
+func (c *faultyConn) Close() error {
+	err := c.Conn.Close()
+	c.fault("closing")
+	return err
+}
+
+// A connection that panics on a goroutine of the client ends alone.
+func TestPanicsOfConnectionsEndThem(t *testing.T) {
+	for _, part := range []string{"reading", "writing", "closing"} {
+		t.Run(part, func(t *testing.T) {
+			near, far := servertest.MemoryPair(t)
+			c, o := beginUnsettled(&faultyConn{near, part}, nil)
+			if part == "closing" {
+				servertest.Must(t, far.Close())
+			}
+			servertest.Receive(t, "the end of the connection", o.ended)
+			c.lose(net.ErrClosed)
+			servertest.Eventually(t, "the end of the reader", func() bool {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				return c.life == finished
+			})
+		})
 	}
 }

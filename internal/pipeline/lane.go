@@ -164,7 +164,7 @@ func (l *ConnQueue[R]) abandon(call *Call[R]) {
 	}
 	if l.waited == 0 && l.sent.n > 0 && l.conn != nil {
 		l.state.Advance(http1.SendStops)
-		_ = l.conn.Net.Close()
+		_ = l.conn.CloseNet()
 		l.signal()
 	}
 }
@@ -268,7 +268,7 @@ func (l *ConnQueue[R]) send(conn *clientconn.Conn, out *bufpool.Buffer) {
 	idle := time.NewTimer(l.conf.MaxIdle)
 	defer idle.Stop()
 	for l.nextBatch(conn, out, idle) {
-		n, err := conn.Write(out.B)
+		n, err := conn.WriteCaught(out.B)
 		if n == len(out.B) && err == nil {
 			continue
 		}
@@ -288,7 +288,7 @@ func (l *ConnQueue[R]) sendFailed(conn *clientconn.Conn, n int, err error) {
 		if l.writeDeadline != deadlineEarly {
 			event = http1.SendTimesOut
 		}
-		_ = conn.Net.Close()
+		_ = conn.CloseNet()
 	}
 	l.state.Advance(event)
 	// responses may have arrived before the connection broke
@@ -324,7 +324,7 @@ func (l *ConnQueue[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idl
 			}
 			if l.isStale(conn) {
 				l.state.Advance(http1.SendStops)
-				_ = conn.Net.Close()
+				_ = conn.CloseNet()
 				return false
 			}
 			l.batch(conn, out)
@@ -339,7 +339,7 @@ func (l *ConnQueue[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idl
 		}
 		if rest <= 0 {
 			l.state.Advance(http1.SendStops)
-			_ = conn.Net.Close()
+			_ = conn.CloseNet()
 			return false
 		}
 		idle.Reset(rest)
@@ -504,7 +504,7 @@ func (l *ConnQueue[R]) readerEnded(conn *clientconn.Conn) {
 	l.state.Advance(http1.ReceiveFails)
 	l.signal()
 	l.mu.Unlock()
-	_ = conn.Net.Close()
+	_ = conn.CloseNet()
 }
 
 // requeueUnsent puts the calls that can be sent again back into the queue, and ends the others. err is

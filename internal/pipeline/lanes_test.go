@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -78,6 +79,68 @@ func TestOvertakenCallsAreNext(t *testing.T) {
 			t.Errorf("the result of the other is %q", name)
 		}
 	})
+}
+
+// faultyConn is a connection of the application that panics.
+type faultyConn struct {
+	net.Conn
+	part string
+}
+
+func (c *faultyConn) fault(part string) {
+	if part == c.part {
+		panic("a mistake")
+	}
+}
+
+func (c *faultyConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.fault("reading")
+	return n, err
+}
+
+func (c *faultyConn) Write(p []byte) (int, error) {
+	c.fault("writing")
+	return c.Conn.Write(p)
+}
+
+func (c *faultyConn) Close() error {
+	err := c.Conn.Close()
+	c.fault("closing")
+	return err
+}
+
+// A connection that panics on a goroutine of its lane fails its calls.
+func TestPanicsOfConnectionsFailCalls(t *testing.T) {
+	for _, part := range []string{"reading", "writing", "closing"} {
+		t.Run(part, func(t *testing.T) {
+			p := &Pool[response]{}
+			p.Start(1, Config[response]{
+				Connect: func(*ConnQueue[response]) (*clientconn.Conn, func() error, error) {
+					near, far := net.Pipe()
+					go func() {
+						_, _ = far.Read(make([]byte, 1))
+						_ = far.Close()
+					}()
+					conn := new(clientconn.Conn)
+					conn.Attach(&faultyConn{near, part}, 4096)
+					return conn, conn.FillCaught, nil
+				},
+				MaxPending: 1, WriteSize: 1, MaxIdle: time.Hour, MaxFailures: 1, ErrClosed: errTest,
+			})
+			call := p.NewCall()
+			call.Out = append(call.Out, 'x')
+			if err := p.Enqueue(call); err != nil {
+				t.Fatal(err)
+			}
+			servertest.Receive(t, "the result", call.Done())
+			err := call.Result()
+			if !errors.Is(err, errTest) || errors.Is(err, clientconn.ErrPanic) != (part == "reading") {
+				t.Errorf("the result is %v", err)
+			}
+			servertest.Eventually(t, "lanes without work", func() bool { return p.Status().Writers == 0 })
+		})
+	}
 }
 
 // Calls that arrive while the locks of connections are taken are spread, too.

@@ -281,7 +281,7 @@ func (s *Sender) Abandon() {
 	if !stops {
 		return
 	}
-	_ = s.Conn.Guard.LimitWrite(clientconn.PastDeadline)
+	s.Conn.Guard.StopWriting()
 	// a running write may use the caller's memory
 	s.writing.Lock()
 	s.dropReferences()
