@@ -151,8 +151,7 @@ func (d *Dynamic) Find(key uint32, id field.ID, name, value []byte) (number uint
 // Add adds an entry, whose size is at most max, and evicts the oldest ones until all fit in max.
 func (d *Dynamic) Add(max, key uint32, id field.ID, name, value []byte) {
 	d.f.t.max = max
-	d.f.t.add(name, value, id, 0)
-	d.f.chains.add(&d.f.t, key)
+	d.f.add(key, id, name, value)
 }
 
 // Len returns how many entries there are, and Size their size.
