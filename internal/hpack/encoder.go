@@ -67,10 +67,10 @@ func (e *Encoder) Begin(dst []byte) []byte {
 		return dst
 	}
 	if e.minimum < e.peerTableSize && e.minimum < e.t.max {
-		dst = appendInt(dst, 0x20, 5, e.minimum)
+		dst = AppendInt(dst, 0x20, 5, uint64(e.minimum))
 	}
 	e.peerTableSize, e.minimum = e.t.max, e.t.max
-	return appendInt(dst, 0x20, 5, e.t.max)
+	return AppendInt(dst, 0x20, 5, uint64(e.t.max))
 }
 
 // statusIndex is the index of ":status".
@@ -134,7 +134,7 @@ func (e *Encoder) AppendField(dst []byte, id field.ID, name, value []byte, how I
 	}
 	key := keyOf(id, name, value)
 	if i, ok := e.find(key, id, name, value); ok {
-		return appendInt(dst, 0x80, 7, dynamicIndex+i)
+		return AppendInt(dst, 0x80, 7, uint64(dynamicIndex+i))
 	}
 	if id != field.Unknown {
 		name = lowerNames[id]
@@ -198,15 +198,15 @@ func (e *Encoder) appendLiteral(dst []byte, first byte, prefix uint, nameIndex u
 	if nameIndex == 0 {
 		nameIndex = e.findName(id, name)
 	}
-	dst = appendInt(dst, first, prefix, nameIndex)
+	dst = AppendInt(dst, first, prefix, uint64(nameIndex))
 	switch {
 	case nameIndex != 0:
 	case id != field.Unknown:
 		dst = append(dst, encodedNames[id]...)
 	default:
-		dst = appendName(dst, name)
+		dst = AppendText(dst, 0, 7, name, true)
 	}
-	return appendValue(dst, value)
+	return AppendText(dst, 0, 7, value, false)
 }
 
 // lowerCodes has, for every byte, the code of that byte in lower case.
@@ -227,36 +227,33 @@ func buildNames() (lower, encoded [field.NumIDs][]byte) {
 	for id := range field.ID(field.NumIDs) {
 		lower[id] = []byte(id.String())
 		ascii.ToLower(lower[id])
-		encoded[id] = appendName(nil, lower[id])
+		encoded[id] = AppendText(nil, 0, 7, lower[id], true)
 	}
 	return lower, encoded
 }
 
-// appendName appends name in lower case as a string.
-func appendName(dst, name []byte) []byte {
-	if n := huffmanSize(name, &lowerCodes); n < len(name) {
-		return appendHuffman(appendInt(dst, 0x80, 7, uint32(n)), name, n, &lowerCodes)
+// AppendText appends text as a string, in Huffman code if it is shorter then. The length has a
+// prefix of the given number of bits, and the bit above it marks Huffman code; first has the
+// bits before that one. If lower is set, the string is sent in lower case.
+func AppendText(dst []byte, first byte, prefix uint, text []byte, lower bool) []byte {
+	table := &codes
+	if lower {
+		table = &lowerCodes
 	}
-	dst = append(appendInt(dst, 0, 7, uint32(len(name))), name...)
-	lowerEnd(dst, len(name))
+	if n := huffmanSize(text, table); n < len(text) {
+		return appendHuffman(AppendInt(dst, first|1<<prefix, prefix, uint64(n)), text, n, table)
+	}
+	dst = append(AppendInt(dst, first, prefix, uint64(len(text))), text...)
+	if lower {
+		ascii.ToLower(dst[len(dst)-len(text):])
+	}
 	return dst
 }
 
-// lowerEnd makes the last n bytes of b lower case.
-func lowerEnd(b []byte, n int) { ascii.ToLower(b[len(b)-n:]) }
-
-// appendValue appends value as a string.
-func appendValue(dst, value []byte) []byte {
-	if n := huffmanSize(value, &codes); n < len(value) {
-		return appendHuffman(appendInt(dst, 0x80, 7, uint32(n)), value, n, &codes)
-	}
-	return append(appendInt(dst, 0, 7, uint32(len(value))), value...)
-}
-
-// appendInt appends n with a prefix of the given number of bits; first has the bits
-// before the prefix.
-func appendInt(dst []byte, first byte, prefix uint, n uint32) []byte {
-	most := uint32(1)<<prefix - 1
+// AppendInt appends n with a prefix of the given number of bits; first has the bits before
+// the prefix.
+func AppendInt(dst []byte, first byte, prefix uint, n uint64) []byte {
+	most := uint64(1)<<prefix - 1
 	if n < most {
 		return append(dst, first|byte(n))
 	}
