@@ -341,7 +341,7 @@ func (x *h3Exchange) beginWait() (since time.Duration) {
 		until := p.until.Load()
 		by := time.Now().Add(p.left)
 		if until != 0 {
-			by = earlier(by, time.Unix(0, until))
+			by = clock.Earliest(by, time.Unix(0, until))
 		}
 		_ = x.stream.SetReadDeadline(by)
 		// another goroutine of the handler may set the deadline
