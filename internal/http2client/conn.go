@@ -13,7 +13,6 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clientconn"
-	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
 	"github.com/valyala/fasthttp/internal/lockorder"
@@ -217,8 +216,10 @@ func Begin(line *clientconn.Conn, cfg *Config, owner Events) *Conn {
 	return c
 }
 
+var began = time.Now()
+
 // now returns the time in milliseconds since an arbitrary moment.
-func now() uint32 { return uint32(clock.Monotonic().Milliseconds()) }
+func now() uint32 { return uint32(time.Since(began).Milliseconds()) }
 
 // Reserve takes a reservation for a stream, and reports whether one was left.
 func (c *Conn) Reserve() bool {
@@ -360,7 +361,7 @@ func (c *Conn) awaitOutput() bool {
 	c.feeding = false
 	defer func() { c.feeding = feeding }()
 	leads := feeding && c.reader == inlineReader
-	if leads && !c.leadBy.IsZero() && !clock.Passed(c.leadBy) {
+	if leads && !c.leadBy.IsZero() && !passed(c.leadBy) {
 		late := time.AfterFunc(time.Until(c.leadBy), func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -372,7 +373,7 @@ func (c *Conn) awaitOutput() bool {
 		switch {
 		case c.life == finished || c.writer == writeFailed:
 			return false
-		case leads && (c.called || clock.Passed(c.leadBy)):
+		case leads && (c.called || passed(c.leadBy)):
 			c.unfed = true
 			return false
 		case c.writer != noWriter:
@@ -385,6 +386,9 @@ func (c *Conn) awaitOutput() bool {
 	}
 	return true
 }
+
+// passed reports whether by is over. Zero never is.
+func passed(by time.Time) bool { return !by.IsZero() && !time.Now().Before(by) }
 
 // fail ends the connection for a fault of the peer, and sends the reason if the peer still
 // reads.

@@ -122,14 +122,14 @@ func (c *Conn) ReadLoopInline(signal <-chan struct{}, until time.Time) (told boo
 		default:
 		}
 		switch err := c.fill(c.transport.Read); {
-		case err == nil && c.unfed && clock.Passed(until):
+		case err == nil && c.unfed && passed(until):
 			return false
 		case err == nil:
 		case !netio.IsTimeout(err):
 			// the call has ended
 			<-signal
 			return true
-		case clock.Passed(until):
+		case passed(until):
 			return false
 		}
 	}
