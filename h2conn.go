@@ -88,10 +88,7 @@ func newH2Conn(s *Server, c *engine.Conn, l engine.Link) *h2Conn {
 }
 
 // h2Now returns the time in milliseconds since an arbitrary moment.
-func h2Now() uint32 { return h2Millis(clock.Monotonic()) }
-
-// h2Millis returns what h2Now returned at a time of clock.Monotonic.
-func h2Millis(at time.Duration) uint32 { return uint32(at.Milliseconds()) }
+func h2Now() uint32 { return uint32(clock.Monotonic().Milliseconds()) }
 
 // pending returns the bytes that were received and not yet consumed.
 func (h *h2Conn) pending() []byte {
@@ -267,7 +264,7 @@ func (h *h2Conn) Step() (next engine.Action) {
 		h.s.h2.add(h)
 	}
 	at := clock.Monotonic()
-	now := h2Millis(at)
+	now := uint32(at.Milliseconds()) // as h2Now
 	h.hears.end(now)
 	feeds := (now-h.lastTick >= h2TickInterval || h.prefaceLeft(now) == 0) && h.tick(now)
 	if h.in != nil && h.read < len(h.in.B) {
@@ -275,7 +272,7 @@ func (h *h2Conn) Step() (next engine.Action) {
 	}
 	for {
 		if feeds {
-			h.feed(at)
+			h.feed(at, now)
 		}
 		if next, feeds = h.decide(); !feeds {
 			return next
@@ -315,15 +312,14 @@ func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 }
 
 // feed passes the received bytes to conn, and its events to the exchanges, unless nothing is received
-// any more. at is the current time of clock.Monotonic.
-func (h *h2Conn) feed(at time.Duration) {
+// any more. at is the present time by clock.Monotonic, and now by h2Now.
+func (h *h2Conn) feed(at time.Duration, now uint32) {
 	h.mu.Lock()
 	if h.input >= h2Ended || h.conn.Life() == http2.LifeClosed {
 		h.mu.Unlock()
 		return
 	}
 	h.now = clock.MomentOf(at)
-	now := h2Millis(at)
 	m := h2Messages.Get().(*http2.Message)
 	defer h2Messages.Put(m)
 	for {
