@@ -314,14 +314,14 @@ func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 // feed passes the received bytes to conn, and its events to the exchanges, unless nothing is received
 // any more. at is the present time by clock.Monotonic, and now by h2Now.
 func (h *h2Conn) feed(at time.Duration, now uint32) {
+	h.now = clock.MomentOf(at)
+	m := h2Messages.Get().(*http2.Message)
+	defer h2Messages.Put(m)
 	h.mu.Lock()
 	if h.input >= h2Ended || h.conn.Life() == http2.LifeClosed {
 		h.mu.Unlock()
 		return
 	}
-	h.now = clock.MomentOf(at)
-	m := h2Messages.Get().(*http2.Message)
-	defer h2Messages.Put(m)
 	for {
 		n, ev, err := h.conn.Feed(h.pending(), now, m)
 		h.read += n
