@@ -95,13 +95,6 @@ func newRequestCtx(s *Server) *RequestCtx {
 	return ctx
 }
 
-// hasClosers reports whether reset may call methods of the application, which close its values and
-// streams.
-func (ctx *RequestCtx) hasClosers() bool {
-	req := &ctx.Request
-	return len(req.values) > 0 || req.source != nil || req.body.Stream != nil || ctx.Response.body.Stream != nil
-}
-
 // discard releases the streams, files and values of a context that is not reused.
 func (ctx *RequestCtx) discard() {
 	// a panic in a Close of the application matters no more than the one before it

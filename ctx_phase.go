@@ -231,6 +231,13 @@ func (ctx *RequestCtx) reset() {
 	}
 }
 
+// hasClosers reports whether reset may call methods of the application, which close its values and
+// streams.
+func (ctx *RequestCtx) hasClosers() bool {
+	req := &ctx.Request
+	return len(req.values) > 0 || req.source != nil || req.body.Stream != nil || ctx.Response.body.Stream != nil
+}
+
 // configureResponse puts the settings of the server into a response that was reset.
 func (s *Server) configureResponse(resp *Response) {
 	h := &resp.Header

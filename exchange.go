@@ -388,6 +388,15 @@ func (ctx *RequestCtx) setTimeoutResponse(response timedOutResponse) {
 	resp.Header.head.SetState(header.NoDefaultDate, resp.Header.head.Is(header.NoDefaultDate) || ctx.s.NoDefaultDate)
 }
 
+// finishResponse calls Server.ResponseReady. Afterwards the response is encoded.
+func (x *exchange) finishResponse() {
+	if x.s.ResponseReady == nil || x.ctx.hijack != nil && x.ctx.hijackNoResponse {
+		return
+	}
+	defer x.s.catchPanic("ResponseReady")
+	x.s.ResponseReady(x.ctx)
+}
+
 // recordHead is called before the response is sent with e. If the application may read the
 // response afterwards, recordHead records the fields that e adds.
 func (x *exchange) recordHead(e http1.Encoding) {

@@ -529,7 +529,7 @@ func (h *h1Conn) Yield() (w engine.Wait, until time.Time) {
 // DeadlineExceeded implements engine.Protocol. Bytes that arrive add to the time of a body with a
 // minimum rate, if it has some left.
 func (h *h1Conn) DeadlineExceeded() {
-	h.timing = h.timing.expired(!h.x.pace.begun || h.x.pace.left <= 0 || passed(h.requestUntil))
+	h.timing = h.timing.expired(!h.x.pace.begun || h.x.pace.left <= 0 || clock.Passed(h.requestUntil))
 }
 
 // Hijack implements engine.Protocol.

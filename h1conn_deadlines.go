@@ -110,14 +110,6 @@ func afterTimeout(timeout time.Duration) time.Time {
 	return time.Now().Add(timeout)
 }
 
-// earlier returns the earlier of two times. The zero time means never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
 // limitRequest sets the deadline for the rest of the current request. It is called before each
 // wait, but only takes effect for the first one, and for each wait for a body that must arrive
 // at a minimum rate.
@@ -165,7 +157,7 @@ func (x *h1Exchange) endHead() {
 		return
 	}
 	// even if the head arrived at the last moment, the rest of the request has its own time
-	x.h.timing = x.h.timing.headRead(passed(x.h.requestUntil))
+	x.h.timing = x.h.timing.headRead(clock.Passed(x.h.requestUntil))
 	x.h.setReadUntil(x.h.requestUntil)
 }
 
@@ -217,7 +209,7 @@ func (x *h1Exchange) paceUntil(until time.Time) time.Time {
 	p, now := &x.pace, clock.Monotonic()
 	p.spend(x.s, now-p.since, x.recv.Got-p.got)
 	p.since, p.got = now, x.recv.Got
-	return earlier(until, time.Now().Add(p.left))
+	return clock.Earliest(until, time.Now().Add(p.left))
 }
 
 // awaitPaced is awaitBody for a body that a handler reads, with its minimum rate. The time of
@@ -227,7 +219,7 @@ func (x *h1Exchange) awaitPaced(conn net.Conn) (int, error) {
 	if !p.begun {
 		p.spend(x.s, 0, 0)
 	}
-	x.h.link.LimitReads(earlier(x.h.readUntil, now.Add(p.left)))
+	x.h.link.LimitReads(clock.Earliest(x.h.readUntil, now.Add(p.left)))
 	if x.readingRevoked.Load() {
 		// LimitReads may have replaced the deadline that was to end the reading
 		return 0, errReadingRevoked
@@ -242,6 +234,3 @@ func (x *h1Exchange) endPace() {
 	x.pace = pace{}
 	x.h.link.LimitReads(x.h.readUntil)
 }
-
-// passed reports whether a time has passed. The zero time means never.
-func passed(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }

@@ -589,3 +589,70 @@ func (x *h1Exchange) drainAfterResponse() {
 	}
 	x.drainOrClose(true)
 }
+
+// delivery is the state of the response being written.
+type delivery struct {
+	on       bool  // Server.ResponseSent will be called for it
+	reported bool  // Server.ResponseSent was called
+	size     int64 // in bytes
+	err      error // why the response was cut off, or nil
+}
+
+// beginSending is called before a response of size bytes is written.
+func (x *h1Exchange) beginSending(size int) {
+	x.delivery.on, x.delivery.size = x.s.set.reports, int64(size)
+}
+
+// failDelivery records why the rest of the response is not written.
+func (x *h1Exchange) failDelivery(err error) {
+	if x.delivery.on {
+		x.delivery.err = err
+	}
+}
+
+// sent reports the response to Server.ResponseSent: all of it was written, or no more of it
+// will be.
+func (x *h1Exchange) sent() {
+	d := &x.delivery
+	if x.s.set.reports {
+		report := SentResponse{Refused: x.refusal, Err: d.err}
+		if d.on {
+			report.StatusCode = x.ctx.Response.StatusCode()
+			report.Bytes = max(d.size-x.unsent(), 0)
+		}
+		d.reported = true // it may end the goroutine
+		protocol := protocolHTTP11
+		if x.h.minor == 0 {
+			protocol = protocolHTTP10
+		}
+		x.reportSent(protocol, report)
+	}
+	*d = delivery{}
+}
+
+// nothingSent reports to Server.ResponseSent that a request has begun and gets no response.
+func (x *h1Exchange) nothingSent(err error) {
+	if !x.s.set.reports || x.ctx == nil || !x.h.phases.Begun() || x.delivery.reported {
+		return
+	}
+	x.stampRefused()
+	x.delivery.on, x.delivery.err = false, err
+	x.sent()
+}
+
+// unsent returns how many bytes of the response are still to be written.
+func (x *h1Exchange) unsent() int64 {
+	n := int64(len(x.h.tail)) + x.h.file.Length
+	if x.h.out != nil {
+		n += int64(len(x.h.out.B))
+	}
+	return n
+}
+
+// stampRefused sets the number and the time of a refused request, for the hooks of its response.
+func (x *h1Exchange) stampRefused() {
+	ctx := x.ctx
+	if (x.s.set.reports || x.s.ResponseReady != nil) && !x.s.LazyRequestTime && ctx.receivedAt.IsZero() {
+		ctx.requestNum, ctx.receivedAt = x.c.Requests+1, clock.Read()
+	}
+}

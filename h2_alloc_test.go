@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
@@ -269,7 +270,7 @@ func TestHTTP2GoesOnIfOthersHaveWrittenWhatItStoppedFor(t *testing.T) {
 		strings.Repeat("\x00\x00\x08\x06\x00\x00\x00\x00\x00pingping", pings)
 	h.Received(copy(h.ReadBuffer(), from), engine.Arrival{})
 	for range pings {
-		h.feed(h2Now())
+		h.feed(clock.Monotonic(), h2Now())
 		if len(h.pending()) == 0 {
 			break
 		}

@@ -71,51 +71,8 @@ type h2Conn struct {
 
 	reported chan struct{}      // closed when nothing reports states any more, if release waits for that
 	start    *header.BlockStart // of the last usual response, or nil
-	now      clock.Moment       // when the bytes being fed arrived; zero until it is needed
+	now      clock.Moment       // when the bytes being fed arrived
 	waited   time.Duration      // how long they had waited before, if it matters and is known
-}
-
-// h2Output is the state of the output.
-type h2Output uint8
-
-const (
-	h2NoOutput h2Output = iota // the engine was not woken, and does not write
-	h2Woken                    // Wake was called or is about to be called
-	h2Writing                  // the engine is writing
-)
-
-// h2Input is the state of the input.
-type h2Input uint8
-
-const (
-	h2NoInput  h2Input = iota // nothing has arrived yet
-	h2Open                    // more may arrive
-	h2Ended                   // nothing more will arrive
-	h2Detached                // the engine has left the connection
-)
-
-// h2Queue is a list of exchanges, first in, first out.
-type h2Queue struct{ first, last *h2Exchange }
-
-func (q *h2Queue) push(x *h2Exchange) {
-	if q.last == nil {
-		q.first = x
-	} else {
-		q.last.next = x
-	}
-	q.last = x
-}
-
-func (q *h2Queue) pop() *h2Exchange {
-	x := q.first
-	if x == nil {
-		return nil
-	}
-	if q.first = x.next; q.first == nil {
-		q.last = nil
-	}
-	x.next = nil
-	return x
 }
 
 // newH2Conn makes a connection speak HTTP/2 from now on.
@@ -306,15 +263,16 @@ func (h *h2Conn) Step() (next engine.Action) {
 		h.opening.proceedTo(h2AwaitsPreface)
 		h.s.h2.add(h)
 	}
-	now := h2Now()
+	at := clock.Monotonic()
+	now := uint32(at.Milliseconds()) // as h2Now
 	h.hears.end(now)
 	feeds := (now-h.lastTick >= h2TickInterval || h.prefaceLeft(now) == 0) && h.tick(now)
 	if h.in != nil && h.read < len(h.in.B) {
 		h.lastRead, h.pingSent, feeds = now, false, true
 	}
 	for {
-		if feeds && !h.over() {
-			h.feed(now)
+		if feeds {
+			h.feed(at, now)
 		}
 		if next, feeds = h.decide(); !feeds {
 			return next
@@ -353,53 +311,27 @@ func (h *h2Conn) decide() (next engine.Action, feeds bool) {
 	return engine.Read, false
 }
 
-// prefaceLeft returns how many milliseconds are left for the client's preface, or -1 if that
-// limit does not apply.
-func (h *h2Conn) prefaceLeft(now uint32) int {
-	if h.opening == h2Begun {
-		return -1
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	left := -1
-	if h.input == h2Open {
-		left = h.conn.PrefaceLeft(now)
-		if left < 0 && h.opening == h2AwaitsPreface {
-			h.opening.proceedTo(h2Begun)
-		}
-	}
-	return left
-}
-
-// over reports whether the connection has stopped receiving.
-func (h *h2Conn) over() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.input >= h2Ended || h.conn.Life() == http2.LifeClosed
-}
-
-// feed passes the received bytes to conn, and its events to the exchanges.
-func (h *h2Conn) feed(now uint32) {
-	h.now = clock.Moment{}
+// feed passes the received bytes to conn, and its events to the exchanges, unless nothing is received
+// any more. at is the present time by clock.Monotonic, and now by h2Now.
+func (h *h2Conn) feed(at time.Duration, now uint32) {
+	h.now = clock.MomentOf(at)
 	m := h2Messages.Get().(*http2.Message)
 	defer h2Messages.Put(m)
-	var ready *h2Exchange // to be served
+	h.mu.Lock()
+	if h.input >= h2Ended || h.conn.Life() == http2.LifeClosed {
+		h.mu.Unlock()
+		return
+	}
 	for {
-		h.mu.Lock()
-		if ready != nil {
-			h.enqueue(ready)
-			ready = nil
-		}
 		n, ev, err := h.conn.Feed(h.pending(), now, m)
 		h.read += n
 		x := h.event(&ev, m)
 		h.paused = h.conn.Paused()
 		h.mu.Unlock()
+		ready := false // x is to be served
 		if x != nil {
 			h.reportStates()
-			if x.proceed(&ev, m) {
-				ready = x
-			}
+			ready = x.proceed(&ev, m)
 		}
 		if ev.Err != nil {
 			h.s.h2.count(ev.Err)
@@ -410,6 +342,10 @@ func (h *h2Conn) feed(now uint32) {
 		}
 		if n == 0 && ev.Kind == http2.None {
 			break
+		}
+		h.mu.Lock()
+		if ready {
+			h.enqueue(x)
 		}
 	}
 	if h.in != nil && h.read == len(h.in.B) {

@@ -6,6 +6,25 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
+// h2Output is the state of the output.
+type h2Output uint8
+
+const (
+	h2NoOutput h2Output = iota // the engine was not woken, and does not write
+	h2Woken                    // Wake was called or is about to be called
+	h2Writing                  // the engine is writing
+)
+
+// h2Input is the state of the input.
+type h2Input uint8
+
+const (
+	h2NoInput  h2Input = iota // nothing has arrived yet
+	h2Open                    // more may arrive
+	h2Ended                   // nothing more will arrive
+	h2Detached                // the engine has left the connection
+)
+
 // h2Opening is how far a connection is on its way to its first frame. Only the goroutine that
 // drives the protocol uses it.
 type h2Opening uint8
@@ -30,6 +49,24 @@ func (o *h2Opening) proceedTo(next h2Opening) {
 		panic("fasthttp: the opening of an HTTP/2 connection changes to a phase that cannot follow")
 	}
 	*o = next
+}
+
+// prefaceLeft returns how many milliseconds are left for the client's preface, or -1 if that
+// limit does not apply.
+func (h *h2Conn) prefaceLeft(now uint32) int {
+	if h.opening == h2Begun {
+		return -1
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	left := -1
+	if h.input == h2Open {
+		left = h.conn.PrefaceLeft(now)
+		if left < 0 && h.opening == h2AwaitsPreface {
+			h.opening.proceedTo(h2Begun)
+		}
+	}
+	return left
 }
 
 // h2Hearing measures how long the engine waits for input. It does not read while it writes output

@@ -103,6 +103,30 @@ func (h *h2Conn) Wake() {
 	}
 }
 
+// h2Queue is a list of exchanges, first in, first out.
+type h2Queue struct{ first, last *h2Exchange }
+
+func (q *h2Queue) push(x *h2Exchange) {
+	if q.last == nil {
+		q.first = x
+	} else {
+		q.last.next = x
+	}
+	q.last = x
+}
+
+func (q *h2Queue) pop() *h2Exchange {
+	x := q.first
+	if x == nil {
+		return nil
+	}
+	if q.first = x.next; q.first == nil {
+		q.last = nil
+	}
+	x.next = nil
+	return x
+}
+
 // dispatch puts an exchange into the queue, to be served.
 func (h *h2Conn) dispatch(x *h2Exchange) {
 	h.mu.Lock()

@@ -392,10 +392,10 @@ func (x *h2Exchange) setDeadline(of *time.Time, timeout time.Duration) {
 func (x *h2Exchange) checkDeadlines(slow bool) bool {
 	switch {
 	case x.abortErr != nil:
-	case !x.writeUntil.IsZero() && passed(x.writeUntil) && (!x.limitsPiece || x.stream.Unsent() > 0):
+	case clock.Passed(x.writeUntil) && (!x.limitsPiece || x.stream.Unsent() > 0):
 		x.h.conn.Reset(x.stream, http2.Cancel)
 		return x.abort(errStreamDeadline)
-	case x.stream.Receiving() >= http2.Ended || !passed(x.readUntil) && !slow:
+	case x.stream.Receiving() >= http2.Ended || !clock.Passed(x.readUntil) && !slow:
 	case x.in != nil:
 		x.in.Fail(errStreamDeadline)
 	case x.phase == h2Collects && !x.feeding:

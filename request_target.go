@@ -7,6 +7,7 @@ import (
 	"net/http/httptrace"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/uri"
@@ -230,9 +231,7 @@ func (c *callState) canceled() error {
 }
 
 // expired reports whether the deadline has passed.
-func (c *callState) expired() bool {
-	return !c.deadline.IsZero() && !time.Now().Before(c.deadline)
-}
+func (c *callState) expired() bool { return clock.Passed(c.deadline) }
 
 // contextError returns the error of ctx, which has ended. It wraps the cause if the
 // application has set one.

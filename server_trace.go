@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"time"
 
@@ -64,6 +65,27 @@ type ServerTrace struct {
 	// RequestCtx.SwitchProtocols, such as a WebSocket with callbacks, is reported as usual.
 	ConnEnded func(id uint64, conn net.Conn, why ConnEnd)
 }
+
+// SentResponse describes a response to Server.ResponseSent.
+type SentResponse struct {
+	// StatusCode is the status of the response, or 0 if there was none. It is also 101 if
+	// the handler has set that status and HijackSetNoResponse, so that its HijackHandler
+	// sends the response.
+	StatusCode int
+	// Bytes is how many bytes of the response the connection has taken, including the head,
+	// before encryption. Whether they have arrived is unknown.
+	Bytes int64
+	// Refused is the reason for which the request was refused: the error passed to
+	// Server.ErrorHandler, ErrRequestRefused (also for an Expect field),
+	// ErrConcurrencyLimit, or ErrPerIPConnLimit. It is nil if a handler answered.
+	Refused error
+	// Err is the reason why the response was cut off. It is nil if the connection has taken
+	// all of it.
+	Err error
+}
+
+// errNoResponse is reported if there is no response.
+var errNoResponse = errors.New("fasthttp: the connection was cut off without a response")
 
 // TracedResponse describes a response to ServerTrace.ResponseSent.
 type TracedResponse struct {
@@ -189,6 +211,43 @@ func (s *Server) traceHandshake(c *engine.Conn, conn connTLSer, err error) {
 	}
 	defer s.catchPanic("ServerTrace")
 	s.Trace.TLSHandshakeDone(c.ID, c.NC, conn.ConnectionState(), err)
+}
+
+// reportSent calls the hooks for a response.
+func (x *exchange) reportSent(protocol string, sent SentResponse) {
+	if x.ctx.traced == nil {
+		x.ctx.traced = new(traceTimes)
+	}
+	x.ctx.traced.sent = notAsked
+	if x.s.set.timed {
+		traced := TracedResponse{SentResponse: sent, Protocol: protocol}
+		x.ctx.traced.durations(&traced)
+		x.s.traceSent(x.ctx, traced)
+	}
+	if x.s.ResponseSent != nil {
+		x.s.reportSent(x.ctx, sent)
+	}
+	*x.ctx.traced = traceTimes{} // the next request of the context has others
+}
+
+// reportSent calls Server.ResponseSent.
+func (s *Server) reportSent(ctx *RequestCtx, sent SentResponse) {
+	defer s.catchPanic("ResponseSent")
+	s.ResponseSent(ctx, sent)
+}
+
+// reportRefusal reports the response on a refused connection to Server.ResponseSent.
+func (s *Server) reportRefusal(nc net.Conn, resp *Response, sent SentResponse) {
+	if !s.set.reports {
+		return
+	}
+	c := &engine.Conn{Set: &s.conns, NC: nc, ID: engine.NewID(), Opened: clock.Monotonic(), Service: s.conns.Service()}
+	ctx := &RequestCtx{s: s, receivedAt: clock.Read()}
+	ctx.serveOn(c)
+	resp.CopyTo(&ctx.Response)
+	sent.StatusCode = resp.StatusCode()
+	x := exchange{s: s, ctx: ctx}
+	x.reportSent("", sent)
 }
 
 // traceSent calls the hook for a response.

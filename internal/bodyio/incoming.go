@@ -56,9 +56,6 @@ func (s *Incoming) Resume(in recvbuf.Source, decoder http1.Body, to Recipient) {
 	s.phase.Store(incomingOpen)
 }
 
-// Clear makes s the zero value.
-func (s *Incoming) Clear() { *s = Incoming{} }
-
 // Ended reports whether the message was read to its end. It may be called while
 // another goroutine reads.
 func (s *Incoming) Ended() bool { return s.phase.Load() == incomingEnded }

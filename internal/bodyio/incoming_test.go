@@ -302,7 +302,6 @@ func TestIncomingPhases(t *testing.T) {
 		"Close":        {func(s *Incoming) { _ = s.Close() }, [4]uint32{incomingEnded, incomingClosed, incomingClosed, incomingFailed}},
 		"DrainArrived": {func(s *Incoming) { s.DrainArrived(&many) }, [4]uint32{incomingEnded, incomingOpen, incomingClosed, incomingFailed}},
 		"Drain":        {func(s *Incoming) { s.Drain(&many) }, [4]uint32{incomingEnded, incomingEnded, incomingEnded, incomingFailed}},
-		"Clear":        {(*Incoming).Clear, [4]uint32{}},
 	}
 	for name, tt := range calls {
 		for before, after := range tt.to {

@@ -223,3 +223,6 @@ func Earliest(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// Passed reports whether a deadline has passed. A zero deadline never has.
+func Passed(deadline time.Time) bool { return !deadline.IsZero() && !time.Now().Before(deadline) }

@@ -60,7 +60,7 @@ func (c *Incoming) ResumeIn(in recvbuf.Source, decoder http1.Body, h *header.Hea
 
 // Forget makes c the zero value.
 func (c *Incoming) Forget() {
-	c.Clear()
+	c.Incoming = bodyio.Incoming{}
 	c.H, c.Accept = nil, nil
 }
 

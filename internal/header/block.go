@@ -69,6 +69,9 @@ func (h *Header) AppendResponseBlock(dst []byte, enc *hpack.Encoder, start **Blo
 	if e.Flags.Has(http1.SendLength) {
 		dst = enc.AppendLength(dst, e.Length)
 	}
+	if h.isPlain() {
+		return dst
+	}
 	if len(h.List.Entries) > 0 {
 		dst = h.AppendListBlock(dst, enc, http1.Response, e.Flags)
 	}

@@ -88,7 +88,7 @@ type datedPrefix struct {
 	second int64  // of the date
 	text   []byte // of the start
 
-	// fullHead is the head with these fields and no others
+	// fullHead is the head with these fields and no others, or nil
 	fullHead      []byte
 	contentType   string
 	contentLength int
@@ -116,10 +116,10 @@ func (p *Prefix) make(h *Header, second int64, e http1.Encoding) *datedPrefix {
 	return d
 }
 
-// isPlain reports whether Content-Type is the only field in addition to the fields of the
-// start, and of framing and connection.
+// isPlain reports whether Content-Type, which may be the default, is the only field in addition
+// to the fields of the start, and of framing and connection.
 func (h *Header) isPlain() bool {
-	return !h.Is(rawCookies) && h.Slots[SlotContentType].Len > 0 && h.Slots[SlotContentEncoding].Len == 0 &&
+	return !h.Is(rawCookies) && (h.Slots[SlotContentType].Len > 0 || !h.Is(NoDefaultType)) && h.Slots[SlotContentEncoding].Len == 0 &&
 		len(h.List.Entries) == 0 && len(h.Trailers.Entries) == 0 && len(h.Cookies.Entries) == 0
 }
 
@@ -134,7 +134,7 @@ func (h *Header) AppendResponse(dst []byte, start *Prefix, e http1.Encoding) []b
 	status := h.StatusCode()
 	if start != nil && status == statusOK && h.Line[LineVersion].Len|h.Line[LineReason].Len == 0 && h.Slots[slotServer].Len == 0 && !h.Is(undated) {
 		now := start.now(h, e)
-		if e.Length == now.contentLength && e.Flags == http1.SendLength && h.isPlain() && string(h.List.Bytes(h.Slots[SlotContentType])) == now.contentType {
+		if now.fullHead != nil && e.Length == now.contentLength && e.Flags == http1.SendLength && h.isPlain() && string(h.List.Bytes(h.Slots[SlotContentType])) == now.contentType {
 			return append(dst, now.fullHead...)
 		}
 		dst = append(dst, now.text...)

@@ -128,7 +128,7 @@ func BenchmarkHuffman(b *testing.B) {
 	b.Run("encode", func(b *testing.B) {
 		b.SetBytes(int64(len(longText)))
 		for b.Loop() {
-			appendValue(dst, longText)
+			AppendText(dst, 0, 7, longText, false)
 		}
 	})
 	b.Run("encode/xnet", func(b *testing.B) {

@@ -165,8 +165,8 @@ func TestDecoderAcceptsWhatIsAllowed(t *testing.T) {
 
 // literal returns a literal field that the decoder must store.
 func literal(name, value string) []byte {
-	b := appendInt([]byte{0x40}, 0, 7, uint32(len(name)))
-	b = appendInt(append(b, name...), 0, 7, uint32(len(value)))
+	b := AppendInt([]byte{0x40}, 0, 7, uint64(len(name)))
+	b = AppendInt(append(b, name...), 0, 7, uint64(len(value)))
 	return append(b, value...)
 }
 
@@ -212,7 +212,7 @@ func TestTablesTakeNoMoreMemoryThanTheirSize(t *testing.T) {
 		t.Errorf("%v: %d bytes and %d entries for one field", err, cap(d.t.text), cap(d.t.ring))
 	}
 	const size = 3000
-	if err := d.Decode(&l, appendInt(nil, 0x20, 5, size), noLimits); err != nil {
+	if err := d.Decode(&l, AppendInt(nil, 0x20, 5, uint64(size)), noLimits); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 4000 {

@@ -56,7 +56,7 @@ func (e *Encoder) ReleaseTable() {
 	}
 	size := e.t.max
 	e.SetMaxTable(0)
-	e.t.text, e.t.ring, e.chains = nil, nil, chains{}
+	e.t.text, e.t.ring, e.links = nil, nil, nil
 	e.SetMaxTable(size)
 }
 
@@ -67,10 +67,10 @@ func (e *Encoder) Begin(dst []byte) []byte {
 		return dst
 	}
 	if e.minimum < e.peerTableSize && e.minimum < e.t.max {
-		dst = appendInt(dst, 0x20, 5, e.minimum)
+		dst = AppendInt(dst, 0x20, 5, uint64(e.minimum))
 	}
 	e.peerTableSize, e.minimum = e.t.max, e.t.max
-	return appendInt(dst, 0x20, 5, e.t.max)
+	return AppendInt(dst, 0x20, 5, uint64(e.t.max))
 }
 
 // statusIndex is the index of ":status".
@@ -134,7 +134,7 @@ func (e *Encoder) AppendField(dst []byte, id field.ID, name, value []byte, how I
 	}
 	key := keyOf(id, name, value)
 	if i, ok := e.find(key, id, name, value); ok {
-		return appendInt(dst, 0x80, 7, dynamicIndex+i)
+		return AppendInt(dst, 0x80, 7, uint64(dynamicIndex+i))
 	}
 	if id != field.Unknown {
 		name = lowerNames[id]
@@ -144,8 +144,7 @@ func (e *Encoder) AppendField(dst []byte, id field.ID, name, value []byte, how I
 		return e.appendLiteral(dst, 0, 4, nameIndex, id, name, value)
 	}
 	dst = e.appendLiteral(dst, 0x40, 6, nameIndex, id, name, value)
-	e.t.add(name, value, id, 0)
-	e.chains.add(&e.t, key)
+	e.add(key, id, name, value)
 	return dst
 }
 
@@ -199,15 +198,15 @@ func (e *Encoder) appendLiteral(dst []byte, first byte, prefix uint, nameIndex u
 	if nameIndex == 0 {
 		nameIndex = e.findName(id, name)
 	}
-	dst = appendInt(dst, first, prefix, nameIndex)
+	dst = AppendInt(dst, first, prefix, uint64(nameIndex))
 	switch {
 	case nameIndex != 0:
 	case id != field.Unknown:
 		dst = append(dst, encodedNames[id]...)
 	default:
-		dst = appendName(dst, name)
+		dst = AppendText(dst, 0, 7, name, true)
 	}
-	return appendValue(dst, value)
+	return AppendText(dst, 0, 7, value, false)
 }
 
 // lowerCodes has, for every byte, the code of that byte in lower case.
@@ -228,36 +227,33 @@ func buildNames() (lower, encoded [field.NumIDs][]byte) {
 	for id := range field.ID(field.NumIDs) {
 		lower[id] = []byte(id.String())
 		ascii.ToLower(lower[id])
-		encoded[id] = appendName(nil, lower[id])
+		encoded[id] = AppendText(nil, 0, 7, lower[id], true)
 	}
 	return lower, encoded
 }
 
-// appendName appends name in lower case as a string.
-func appendName(dst, name []byte) []byte {
-	if n := huffmanSize(name, &lowerCodes); n < len(name) {
-		return appendHuffman(appendInt(dst, 0x80, 7, uint32(n)), name, n, &lowerCodes)
+// AppendText appends text as a string, in Huffman code if it is shorter then. The length has a
+// prefix of the given number of bits, and the bit above it marks Huffman code; first has the
+// bits before that one. If lower is set, the string is sent in lower case.
+func AppendText(dst []byte, first byte, prefix uint, text []byte, lower bool) []byte {
+	table := &codes
+	if lower {
+		table = &lowerCodes
 	}
-	dst = append(appendInt(dst, 0, 7, uint32(len(name))), name...)
-	lowerEnd(dst, len(name))
+	if n := huffmanSize(text, table); n < len(text) {
+		return appendHuffman(AppendInt(dst, first|1<<prefix, prefix, uint64(n)), text, n, table)
+	}
+	dst = append(AppendInt(dst, first, prefix, uint64(len(text))), text...)
+	if lower {
+		ascii.ToLower(dst[len(dst)-len(text):])
+	}
 	return dst
 }
 
-// lowerEnd makes the last n bytes of b lower case.
-func lowerEnd(b []byte, n int) { ascii.ToLower(b[len(b)-n:]) }
-
-// appendValue appends value as a string.
-func appendValue(dst, value []byte) []byte {
-	if n := huffmanSize(value, &codes); n < len(value) {
-		return appendHuffman(appendInt(dst, 0x80, 7, uint32(n)), value, n, &codes)
-	}
-	return append(appendInt(dst, 0, 7, uint32(len(value))), value...)
-}
-
-// appendInt appends n with a prefix of the given number of bits; first has the bits
-// before the prefix.
-func appendInt(dst []byte, first byte, prefix uint, n uint32) []byte {
-	most := uint32(1)<<prefix - 1
+// AppendInt appends n with a prefix of the given number of bits; first has the bits before
+// the prefix.
+func AppendInt(dst []byte, first byte, prefix uint, n uint64) []byte {
+	most := uint64(1)<<prefix - 1
 	if n < most {
 		return append(dst, first|byte(n))
 	}
@@ -315,93 +311,59 @@ var indexing = [256]Indexing{
 	field.SecWebsocketKey: Plain, field.SecWebsocketAccept: Plain,
 }
 
-// fields is a dynamic table in which fields are found.
+// fields is a dynamic table whose entries are found by a key, which is a hash of name and value.
+// Entries whose keys have the same lowest bits are a chain: an entry's link has the number of the
+// next older one. A chain ends at the first number that the table no longer has, so evicting an
+// entry changes nothing here.
 type fields struct {
-	t      table
-	chains chains
-}
-
-// find returns the position of a field with this key, as in table.at.
-func (f *fields) find(key uint32, id field.ID, name, value []byte) (i uint32, ok bool) {
-	for i := f.chains.newest(&f.t, key); i < f.t.n; {
-		known := f.t.at(i)
-		if known.id == id && string(f.t.value(known)) == string(value) &&
-			(id != field.Unknown || ascii.EqualFold(f.t.name(known), name)) {
-			return i, true
-		}
-		i = f.chains.older(&f.t, i)
-	}
-	return 0, false
-}
-
-// chains finds the entries of a table by a key, which is a hash of name and value. An
-// entry's link has the number of the next older entry in the same chain. A chain ends at
-// the first number that the table no longer has, so evicting an entry changes nothing here.
-type chains struct {
-	links []link // at the same positions as in the table's ring
+	t     table
+	links []link // at the same positions as in t.ring
 }
 
 // link has the key of an entry and the number of the next older one, and of another chain the
 // number of its newest entry, or any number.
 type link struct{ key, older, head uint32 }
 
-// newest returns the position, as in table.at, of the newest entry that may have key. It
-// is at least t.n if there is none.
-func (c *chains) newest(t *table, key uint32) uint32 {
-	if len(c.links) == 0 {
-		return t.n
+// find returns the position of a field with this key, as in table.at.
+func (f *fields) find(key uint32, id field.ID, name, value []byte) (i uint32, ok bool) {
+	if len(f.links) == 0 {
+		return 0, false
 	}
-	i := t.next - 1 - c.links[key&uint32(len(c.links)-1)].head
-	return c.skip(t, i, key)
-}
-
-// older returns the position of the next entry that may have the key of the entry at i.
-func (c *chains) older(t *table, i uint32) uint32 {
-	l := c.at(t, i)
-	return c.skip(t, c.next(t, i, l), l.key)
-}
-
-func (c *chains) at(t *table, i uint32) link {
-	return c.links[(t.next-1-i)&uint32(len(c.links)-1)]
-}
-
-// next returns the position after i in the chain. Numbers wrap around, so one that was
-// evicted long ago could seem to belong to a newer entry: it ends the chain.
-func (c *chains) next(t *table, i uint32, l link) uint32 {
-	if next := t.next - 1 - l.older; next > i {
-		return next
-	}
-	return t.n
-}
-
-// skip returns the first position with key, at i or after it in the chain.
-func (c *chains) skip(t *table, i, key uint32) uint32 {
-	for i < t.n {
-		l := c.at(t, i)
-		if l.key == key {
-			break
+	number, least := f.link(key).head, uint32(0)
+	for {
+		i = f.t.next - 1 - number
+		// numbers wrap around: one that was evicted long ago could seem to belong to a newer entry
+		if i < least || i >= f.t.n {
+			return 0, false
 		}
-		i = c.next(t, i, l)
+		l, known := f.link(number), f.t.at(i)
+		if l.key == key && known.id == id && string(f.t.value(known)) == string(value) &&
+			(id != field.Unknown || ascii.EqualFold(f.t.name(known), name)) {
+			return i, true
+		}
+		number, least = l.older, i+1
 	}
-	return i
 }
 
-// add adds the newest entry of t.
-func (c *chains) add(t *table, key uint32) {
-	if size := uint32(len(t.ring)); len(c.links) != len(t.ring) {
-		old := *c
-		c.links = make([]link, size)
-		for i := t.n - 1; i > 0; i-- {
-			c.put(t.next-1-i, old.at(t, i).key)
+// link returns the link of the entry with a number, and of the chain with a key.
+func (f *fields) link(number uint32) *link { return &f.links[number&uint32(len(f.links)-1)] }
+
+// add adds an entry, which fits into the table.
+func (f *fields) add(key uint32, id field.ID, name, value []byte) {
+	f.t.add(name, value, id, 0)
+	if len(f.links) != len(f.t.ring) {
+		old := fields{links: f.links}
+		f.links = make([]link, len(f.t.ring))
+		for number := f.t.next - f.t.n; number != f.t.next-1; number++ {
+			f.chain(number, old.link(number).key)
 		}
 	}
-	c.put(t.next-1, key)
+	f.chain(f.t.next-1, key)
 }
 
-func (c *chains) put(number, key uint32) {
-	mask := uint32(len(c.links) - 1)
-	head := &c.links[key&mask].head
-	l := &c.links[number&mask]
+// chain makes the entry with a number the newest one of the chain of key.
+func (f *fields) chain(number, key uint32) {
+	l, head := f.link(number), &f.link(key).head
 	l.key, l.older = key, *head
 	*head = number
 }

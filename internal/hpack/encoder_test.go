@@ -359,11 +359,11 @@ func TestChainsEndAtNumbersFromAnotherTime(t *testing.T) {
 	p.add("a", "b", Index)
 	p.add("c", "d", Index)
 	p.end(t)
-	for i := range p.e.chains.links {
-		p.e.chains.links[i].older = p.e.t.next - 1
+	for i := range p.e.links {
+		p.e.links[i].older = p.e.t.next - 1
 	}
-	for i := range p.e.chains.links {
-		p.e.chains.links[i].head = p.e.t.next - 2
+	for i := range p.e.links {
+		p.e.links[i].head = p.e.t.next - 2
 	}
 	p.begin()
 	p.add("not", "there", Index)

@@ -50,20 +50,6 @@ func ExamineValue(id field.ID, value []byte, valid func(id field.ID, value []byt
 	return 0
 }
 
-// AppendInt appends n with a prefix of the given number of bits; first has the bits before
-// the prefix.
-func AppendInt(dst []byte, first byte, prefix uint, n uint64) []byte {
-	most := uint64(1)<<prefix - 1
-	if n < most {
-		return append(dst, first|byte(n))
-	}
-	dst = append(dst, first|byte(most))
-	for n -= most; n >= 0x80; n >>= 7 {
-		dst = append(dst, byte(n)|0x80)
-	}
-	return append(dst, byte(n))
-}
-
 // maxLongContinuation is how many bytes may follow the prefix of an integer of ReadInt: nine hold
 // 62 bits, the most that QUIC has in an integer.
 const maxLongContinuation = 9
@@ -93,24 +79,6 @@ func ReadInt(p []byte, prefix uint) (n uint64, rest []byte, err error) {
 		return 0, nil, ErrInteger
 	}
 	return 0, nil, ErrTruncated
-}
-
-// AppendText appends text as a string, in Huffman code if it is shorter then. The length has a
-// prefix of the given number of bits, and the bit above it marks Huffman code; first has the
-// bits before that one. If lower is set, the string is sent in lower case.
-func AppendText(dst []byte, first byte, prefix uint, text []byte, lower bool) []byte {
-	table := &codes
-	if lower {
-		table = &lowerCodes
-	}
-	if n := huffmanSize(text, table); n < len(text) {
-		return appendHuffman(AppendInt(dst, first|1<<prefix, prefix, uint64(n)), text, n, table)
-	}
-	dst = append(AppendInt(dst, first, prefix, uint64(len(text))), text...)
-	if lower {
-		lowerEnd(dst, len(text))
-	}
-	return dst
 }
 
 // ReadText appends a string of AppendText to dst. A string of more than limit bytes, as sent, is ErrTooLarge.
@@ -151,8 +119,7 @@ func (d *Dynamic) Find(key uint32, id field.ID, name, value []byte) (number uint
 // Add adds an entry, whose size is at most max, and evicts the oldest ones until all fit in max.
 func (d *Dynamic) Add(max, key uint32, id field.ID, name, value []byte) {
 	d.f.t.max = max
-	d.f.t.add(name, value, id, 0)
-	d.f.chains.add(&d.f.t, key)
+	d.f.add(key, id, name, value)
 }
 
 // Len returns how many entries there are, and Size their size.

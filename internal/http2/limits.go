@@ -31,7 +31,7 @@ func (c *Conn) returnCredit() {
 // creditStream is creditConn for a stream. One that the peer has ended needs no window.
 func (c *Conn) creditStream(s *Stream, n int32) {
 	s.credit += n
-	if s.credit > 0 && int(s.credit) >= (c.l.Window+1)/2 && s.Receiving() < Ended && c.mayHave(s) {
+	if s.credit > 0 && int(s.credit) >= (c.l.Window+1)/2 && s.receiving < Ended && c.mayHave(s) {
 		c.put32(frameWindowUpdate, s.id, uint32(s.credit))
 		s.recvWindow += s.credit
 		s.credit = 0
@@ -65,7 +65,7 @@ func (c *Conn) Keep(s *Stream, n int) bool {
 	s.kept += uint32(n)
 	c.Consumed(s, n)
 	c.moves = c.moves || c.favored == s.id
-	if c.favored == s.id && s.Receiving() >= Ended {
+	if c.favored == s.id && s.receiving >= Ended {
 		c.favored = 0
 		if c.withheld {
 			c.passOn()
@@ -107,7 +107,7 @@ func (c *Conn) favor(after uint32) {
 	var next *Stream
 	for s := range c.table.all {
 		// ids before after become the largest
-		if s.kept > 0 && int(s.credit) >= (c.l.Window+1)/2 && s.Receiving() < Ended &&
+		if s.kept > 0 && int(s.credit) >= (c.l.Window+1)/2 && s.receiving < Ended &&
 			(next == nil || s.id-after-1 < next.id-after-1) {
 			next = s
 		}

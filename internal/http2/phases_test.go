@@ -21,7 +21,7 @@ func TestMovesOfStreams(t *testing.T) {
 	for e := range streamEvents {
 		for recv := HeadAhead; recv < halfPhases; recv++ {
 			for send := HeadAhead; send < halfPhases; send++ {
-				s := &Stream{halves: halvesOf(send, recv)}
+				s := &Stream{sending: send, receiving: recv}
 				changed, other := &recv, send
 				if e >= sendsInterim {
 					changed, other = &send, recv
@@ -41,7 +41,7 @@ func TestMovesOfStreams(t *testing.T) {
 					if e >= sendsInterim {
 						got = halfNames[s.Sending()] + " " + halfNames[s.Receiving()]
 					}
-				} else if !panics(func() { s.move(e) }) || s.halves != halvesOf(send, recv) {
+				} else if !panics(func() { s.move(e) }) || s.sending != send || s.receiving != recv {
 					t.Errorf("event %d, which is refused, moves a stream", e)
 				}
 				if got != want {

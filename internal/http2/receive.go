@@ -179,9 +179,9 @@ func (c *Conn) receiveData(f *frame, p []byte) (Event, *Error) {
 // acceptData returns the fault of a DATA frame with n bytes of content, or nil.
 func (s *Stream) acceptData(f *frame, n int) *Error {
 	switch {
-	case s.Receiving() == HeadAhead:
+	case s.receiving == HeadAhead:
 		return errDataFirst
-	case s.Receiving() != BodyAhead:
+	case s.receiving != BodyAhead:
 		return errHalfClosed
 	case int32(f.size) > s.recvWindow:
 		return errStreamFlow
@@ -276,7 +276,7 @@ func (c *Conn) receiveReset(f *frame, p []byte) (Event, *Error) {
 	}
 	ev := Event{Kind: Reset, Stream: s, Code: Code(binary.BigEndian.Uint32(p))}
 	// a server may end a request that it has answered (RFC 9113 section 8.1)
-	wasted := c.role == Server && c.now-s.began < QuickReset && !s.malformed || c.role == Client && s.Receiving() != Ended
+	wasted := c.role == Server && c.now-s.began < QuickReset && !s.malformed || c.role == Client && s.receiving != Ended
 	c.endStream(s, endByPeer)
 	if wasted {
 		return ev, c.waste()
@@ -514,11 +514,11 @@ func (c *Conn) reject(id uint32, e *Error, wasted bool) (Event, *Error) {
 // receiveNext handles a header section on an open stream: a response or trailers.
 func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) (Event, *Error) {
 	switch {
-	case s.Receiving() == Ended:
+	case s.receiving == Ended:
 		return c.refuse(s, errHalfClosed)
 	case h.selfish:
 		return c.refuse(s, errDependency)
-	case s.Receiving() == HeadAhead:
+	case s.receiving == HeadAhead:
 		return c.receiveResponse(s, h, tooLarge, m)
 	case s.connects:
 		// RFC 9113 section 8.5

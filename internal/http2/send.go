@@ -122,10 +122,10 @@ const smallContent = 4 << 10
 // must not change until Drained returns the stream, or the stream is reset. Send does
 // nothing on a stream that was reset.
 func (c *Conn) Send(s *Stream, p []byte, end bool) {
-	if s.Sending() == Cut || c.life == LifeClosed {
+	if s.sending == Cut || c.life == LifeClosed {
 		return
 	}
-	if s.Sending() != BodyAhead || len(s.unsent) > 0 || s.endsAfter {
+	if s.sending != BodyAhead || len(s.unsent) > 0 || s.endsAfter {
 		panic(cannotFollow)
 	}
 	n := int32(len(p))
@@ -157,7 +157,7 @@ func (c *Conn) hasBacklog() bool { return c.out != nil && len(c.out.B)-c.outRead
 // that has ended, or on a stream that was reset.
 func (c *Conn) Finish(s *Stream) {
 	switch {
-	case s.Sending() != BodyAhead || s.endsAfter || c.life == LifeClosed:
+	case s.sending != BodyAhead || s.endsAfter || c.life == LifeClosed:
 	case len(s.unsent) > 0:
 		s.endsAfter = true
 	default:
@@ -225,7 +225,7 @@ func (c *Conn) expectStrays(window int32) {
 // resetStream ends a stream that has begun.
 func (c *Conn) resetStream(s *Stream, code Code) {
 	c.put32(frameRSTStream, s.id, uint32(code))
-	if s.Receiving() < Ended {
+	if s.receiving < Ended {
 		c.expectStrays(s.recvWindow)
 	}
 	c.endStream(s, endByUs)
@@ -273,7 +273,7 @@ func (c *Conn) Release(s *Stream) {
 		c.active--
 	} else if !s.Closed() {
 		switch {
-		case s.Sending() != Ended || c.role == Client:
+		case s.sending != Ended || c.role == Client:
 			c.Reset(s, Cancel)
 		case c.lingers(s):
 			lingers = true

@@ -24,7 +24,8 @@ type Stream struct {
 	stall      stall // of sendWindow
 	code       Code  // of a reset that the caller does not know yet
 
-	halves      halves
+	sending     Half // the message to the peer
+	receiving   Half // the peer's message
 	place       place
 	urgency     uint8 // RFC 9218 section 4.1: 0 is the most urgent
 	incremental bool  // RFC 9218 section 4.2
@@ -48,15 +49,13 @@ func (s *Stream) Unsent() int { return len(s.unsent) }
 
 // Receiving returns the progress of the peer's message, and Sending the progress of the
 // other one.
-func (s *Stream) Receiving() Half { return s.halves.recv() }
+func (s *Stream) Receiving() Half { return s.receiving }
 
 // Sending returns the progress of the message to the peer.
-func (s *Stream) Sending() Half { return s.halves.send() }
+func (s *Stream) Sending() Half { return s.sending }
 
 // Closed reports whether nothing is sent or received on the stream any more.
-func (s *Stream) Closed() bool {
-	return s.halves.recv() >= Ended && s.halves.send() >= Ended
-}
+func (s *Stream) Closed() bool { return s.sending >= Ended && s.receiving >= Ended }
 
 // Half is a phase of one direction of a stream. The states of RFC 9113 section 5.1 are
 // pairs of Halfs: in "open" neither direction is over, in "half-closed (remote)" receiving
@@ -71,20 +70,6 @@ const (
 	Cut                   // the stream was reset before that
 	halfPhases
 )
-
-// halves is the phase of sending, above the phase of receiving.
-type halves uint8
-
-const (
-	halfBits        = 3
-	refused  halves = 1 << 7
-)
-
-func halvesOf(send, recv Half) halves { return halves(send)<<halfBits | halves(recv) }
-
-func (h halves) send() Half { return Half(h >> halfBits) }
-
-func (h halves) recv() Half { return Half(h & (1<<halfBits - 1)) }
 
 // streamEvent is an event that changes the phases of a Stream.
 type streamEvent uint8
@@ -126,35 +111,19 @@ var streamMoves = [streamEvents]streamMove{
 	},
 }
 
-// streamNext is streamMoves for both directions at once, so that an event costs one lookup.
-var streamNext = func() (next [streamEvents][1 << (2 * halfBits)]halves) {
-	for e := range next {
-		for p := range next[e] {
-			next[e][p] = refused
-			send, recv := halves(p).send(), halves(p).recv()
-			if send >= halfPhases || recv >= halfPhases {
-				continue
-			}
-			if s, r := streamMoves[e].send[send], streamMoves[e].recv[recv]; s != 0 && r != 0 {
-				next[e][p] = halvesOf(s, r)
-			}
-		}
-	}
-	return next
-}()
-
 // may reports whether an event is allowed now.
 func (s *Stream) may(e streamEvent) bool {
-	return streamNext[e][s.halves&(1<<(2*halfBits)-1)]&refused == 0
+	m := &streamMoves[e]
+	return m.send[s.sending] != 0 && m.recv[s.receiving] != 0
 }
 
 // move changes the phases by an event, which must be allowed.
 func (s *Stream) move(e streamEvent) {
-	to := streamNext[e][s.halves&(1<<(2*halfBits)-1)]
-	if to&refused != 0 {
+	if !s.may(e) {
 		panic(cannotFollow)
 	}
-	s.halves = to
+	m := &streamMoves[e]
+	s.sending, s.receiving = m.send[s.sending], m.recv[s.receiving]
 }
 
 // place is the queue of its connection that a stream is in.
@@ -217,7 +186,8 @@ func (c *Conn) newStream(id uint32) *Stream {
 		bodyLeft:   unknownLength,
 		sendWindow: c.peer.window,
 		recvWindow: c.streamWindow(),
-		halves:     halvesOf(HeadAhead, HeadAhead),
+		sending:    HeadAhead,
+		receiving:  HeadAhead,
 		urgency:    defaultUrgency,
 		held:       true,
 		began:      c.now,

@@ -35,7 +35,7 @@ var rootLevels = [][]group{
 		"header*.go", "request_header*.go", "response_header*.go",
 	}}},
 	{{"messages", []string{
-		"message*.go", "request*.go", "response*.go", "body*.go", "multipart*.go",
+		"message*.go", "request*.go", "response*.go", "multipart*.go",
 	}}},
 	{
 		{"client over HTTP/3", []string{"client_h3*.go"}},

@@ -464,15 +464,6 @@ const tick = 10 * time.Millisecond
 // tickOf returns the current tick. It is never 0, which means none.
 func tickOf(now time.Duration) uint64 { return uint64(now/tick) + 1 }
 
-// tickAfter returns the first tick at least d after now, or one that has passed
-// if d is negative.
-func tickAfter(now, d time.Duration) uint64 {
-	if d < 0 {
-		return tickOf(max(now+d, 0))
-	}
-	return tickOf(now) + uint64((min(d, 1<<62)+tick-1)/tick) + 1
-}
-
 // SetDeadline makes the loop call Expire after d, with the resolution of a tick. If the
 // connection has an owner then, the loop tries again a little later. A d of 0 means no
 // deadline. A negative d is a deadline that passed -d ago: setting it again does not delay
@@ -484,7 +475,12 @@ func (c *Conn) SetDeadline(d time.Duration) {
 		}
 		return
 	}
-	at := tickAfter(c.loop.now(), d)
+	now := c.loop.now()
+	at := tickOf(max(now+d, 0)) // has passed, if d is negative
+	if d > 0 {
+		// the first tick at least d after now
+		at = tickOf(now) + uint64((min(d, 1<<62)+tick-1)/tick) + 1
+	}
 	c.deadline.Store(at)
 	if planned := c.wheelTick.Load(); planned == 0 || at < planned {
 		c.loop.wheel.schedule(c)
