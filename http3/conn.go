@@ -60,6 +60,7 @@ type session struct {
 type sectionLimits struct {
 	hpack.Limits
 	keepNames bool
+	server    bool // trailers have the limits of requests
 	extended  bool // extended CONNECT is permitted
 	table     uint32
 	encoder   uint32 // the largest table of the encoder
@@ -111,7 +112,7 @@ const maxBlocked = 16
 func newConn(s *Server, q *quic.Conn) *conn {
 	c := &conn{s: s}
 	c.init(q, c, sectionLimits{
-		hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, s.limits.Extended, s.limits.Table, s.limits.Encoder,
+		hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, true, s.limits.Extended, s.limits.Table, s.limits.Encoder,
 	})
 	c.wasted = http2.NewBucket(s.wasted, now())
 	return c
