@@ -127,9 +127,8 @@ func documentedHTTP2Limits() map[string]any {
 		"handlers that run":     l.Streams,
 		"requests whose handlers run or wait, also after a reset":                                 4 * l.Streams, // TestEachLimitHasItsReaction
 		"header section, counting 32 bytes more for each field":                                   size(l.HeaderList),
-		"fields of a header section, crumbs of cookies one by one":                                l.Fields,
+		"fields of a header section without pseudo-fields, crumbs of cookies one by one":          l.Fields,
 		"header sections of all requests together":                                                size(l.PendingHeads),
-		"trailer section, counting 32 bytes more for each field":                                  size(l.HeaderList),
 		"CONTINUATION frames of a header block, none empty":                                       l.Continuations,
 		"content of a response that is a stream, while the client takes none":                     size(http2body.MaxHeld), // TestUnreadResponsesOfHTTP2HoldLittle
 		"time for the rest of a header block":                                                     milliseconds(l.Block),

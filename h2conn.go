@@ -381,7 +381,7 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 		x.feeding = true
 		if ev.Kind == http2.TooLarge {
 			x.refusal, x.method = errStreamLargeHead, m.Head.MethodID
-			if m.Fields.Len() >= h.s.h2.limits.Fields {
+			if m.StoresFields(h.s.h2.limits.Fields) {
 				x.refusal = errStreamManyFields
 			}
 		} else {

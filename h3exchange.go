@@ -110,15 +110,21 @@ func (x *h3Exchange) receive(end bool) error {
 		return nil
 	}
 	x.awaits100 = x.expect == expectsContinue
-	if timeout := x.readTime(); timeout > 0 {
-		x.limitReads(time.Now().Add(timeout))
-	}
+	x.limitContent()
 	if next == planCollect {
 		return x.take()
 	}
 	x.parses = next == planParse
 	x.streamContent()
 	return nil
+}
+
+// limitContent sets the deadline of ReadTimeout. An extended CONNECT has none, even if a body stream
+// answers it, as with HTTP/2: its client sends for as long as its protocol lasts.
+func (x *h3Exchange) limitContent() {
+	if timeout := x.readTime(); timeout > 0 && !x.extended {
+		x.limitReads(time.Now().Add(timeout))
+	}
 }
 
 // take collects the body in memory.

@@ -57,3 +57,17 @@ func TestHTTP3TunnelsHaveNoMinimumRate(t *testing.T) {
 		}
 	}
 }
+
+// ReadTimeout is for requests: the content of an extended CONNECT lasts as long as its protocol, even if
+// the handler answers with a body stream.
+func TestHTTP3ExtendedConnectHasNoReadTimeout(t *testing.T) {
+	for _, extended := range []bool{false, true} {
+		s := new(endedH3)
+		x := &h3Exchange{stream: s}
+		x.s, x.method, x.extended = &Server{ReadTimeout: time.Second}, http1.MethodConnect, extended
+		x.limitContent()
+		if s.limited == extended {
+			t.Errorf("extended CONNECT: %v, and its content has a deadline: %v", extended, s.limited)
+		}
+	}
+}

@@ -41,7 +41,7 @@ type clientConn struct {
 func newClientConn(h *host, q *quic.Conn, key *bridge.ClientKey, idleTime time.Duration) *clientConn {
 	c := &clientConn{host: h, born: time.Now(), streams: make(map[quic.StreamID]*clientStream), settled: make(chan struct{}), idleTime: idleTime}
 	c.noMore, c.retire = context.WithCancel(context.Background())
-	c.init(q, c, sectionLimits{hpack.Limits{Size: key.Section, Fields: key.Fields}, key.KeepNames, false, key.Table, key.Encoder})
+	c.init(q, c, sectionLimits{hpack.Limits{Size: key.Section, Fields: key.Fields}, key.KeepNames, false, false, key.Table, key.Encoder})
 	return c
 }
 

@@ -2,6 +2,7 @@ package http3
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/quic-go/quic-go"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -182,6 +185,44 @@ func TestCallsWaitForRoomOnAnyConnection(t *testing.T) {
 	close(gates["/a"].Open)
 	servertest.Must(t, servertest.Receive(t, "the end of /a", ended))
 	awaitRequests(t, transport, 0)
+}
+
+// A call for which another connection is dialed gets a stream of the first one if that has room before.
+func TestCallsWaitForRoomWhileDialing(t *testing.T) {
+	gate := servertest.NewGate()
+	_, addr := run(t, &fasthttp.Server{
+		HTTP2: fasthttp.HTTP2Config{MaxConcurrentStreams: 1},
+		Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == "/first" {
+				gate.Pass("")
+			}
+		},
+	})
+	dials, goOn := make(chan struct{}, 10), make(chan struct{})
+	defer close(goOn)
+	c, _ := newClient(t, func(_ *fasthttp.Client, transport *Transport) {
+		transport.Dial = func(ctx context.Context, addr string, config *tls.Config, quicConfig *quic.Config) (*quic.Conn, error) {
+			if dials <- struct{}{}; len(dials) > 1 {
+				<-goOn
+			}
+			return quic.DialAddr(ctx, addr, config, quicConfig)
+		}
+	})
+	ended := make(chan error, 2)
+	start := func(path string) {
+		go func() {
+			_, err := call(t, c, "https://"+addr+path, nil)
+			ended <- err
+		}()
+	}
+	start("/first")
+	servertest.Receive(t, "the first request", gate.Entered)
+	start("/second")
+	servertest.Eventually(t, "the second dial", func() bool { return len(dials) == 2 })
+	close(gate.Open)
+	for range 2 {
+		servertest.Must(t, servertest.Receive(t, "the end of a call", ended))
+	}
 }
 
 // awaitStack waits until a goroutine is in a function.

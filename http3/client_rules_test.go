@@ -81,6 +81,7 @@ func TestResponsesThatClientsRefuseAndAccept(t *testing.T) {
 		"unknown frames":             {frames(frame(0x21, "x"), ok, frame(0x40, "y"), frame(wire.TypeData, "abc"), frame(0x1f*7+0x21, "z")), "abc", 0, false},
 		"interim responses":          {frames(status("103", "link: a"), status("100"), ok, frame(wire.TypeData, "abc")), "abc", 0, false},
 		"trailers":                   {frames(ok, frame(wire.TypeData, "abc"), headers("x: y")), "abc", 0, false},
+		"forbidden trailers":         {frames(ok, frame(wire.TypeData, "abc"), headers("date: x")), "abc", 0, false},
 		"right length":               {frames(status("200", "content-length: 3"), frame(wire.TypeData, "abc")), "abc", 0, false},
 		"a length without content":   {status("304", "content-length: 3"), "", 0, false},
 		"DATA first":                 {frames(frame(wire.TypeData, "abc"), ok), "DATA at the wrong place", wire.FrameUnexpected, true},

@@ -60,6 +60,7 @@ type session struct {
 type sectionLimits struct {
 	hpack.Limits
 	keepNames bool
+	server    bool // trailers have the limits of requests
 	extended  bool // extended CONNECT is permitted
 	table     uint32
 	encoder   uint32 // the largest table of the encoder
@@ -111,7 +112,7 @@ const maxBlocked = 16
 func newConn(s *Server, q *quic.Conn) *conn {
 	c := &conn{s: s}
 	c.init(q, c, sectionLimits{
-		hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, s.limits.Extended, s.limits.Table, s.limits.Encoder,
+		hpack.Limits{Size: s.limits.Section, Fields: s.limits.Fields}, s.limits.KeepNames, true, s.limits.Extended, s.limits.Table, s.limits.Encoder,
 	})
 	c.wasted = http2.NewBucket(s.wasted, now())
 	return c
@@ -197,18 +198,36 @@ func (c *conn) open() error {
 func (c *session) openStreams(openTime time.Duration) (err error) {
 	ctx, cancel := context.WithTimeout(c.q.Context(), openTime)
 	defer cancel()
-	if c.control, err = c.q.OpenUniStreamSync(ctx); err != nil {
+	if c.control, err = c.openUni(ctx); err != nil {
 		return err
 	}
 	settings := wire.Settings{TableCapacity: uint64(c.max.table), BlockedStreams: maxBlocked, SectionSize: uint64(c.max.Size), LimitsSections: true, ExtendedConnect: c.max.extended}
 	if err = send(c.control, settings.Append(wire.AppendVarint(nil, wire.StreamControl)), openTime); err != nil {
 		return err
 	}
-	if c.acks, err = c.q.OpenUniStreamSync(ctx); err != nil {
+	if c.acks, err = c.openUni(ctx); err != nil {
 		return err
 	}
 	return send(c.acks, wire.AppendVarint(nil, wire.StreamDecoder), openTime)
 }
+
+// openUni opens a unidirectional stream. Each must stay open, so the connection ends if the peer stops one
+// (RFC 9114 section 6.2.1, RFC 9204 section 4.2).
+func (c *session) openUni(ctx context.Context) (*quic.SendStream, error) {
+	q, err := c.q.OpenUniStreamSync(ctx)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(q.Context(), func() {
+		if e, ok := errors.AsType[*quic.StreamError](context.Cause(q.Context())); ok && e.Remote {
+			c.fail(errClosedStream)
+		}
+	})
+	return q, nil
+}
+
+// errClosedStream is the fault of a peer that closes or stops one of the streams that must stay open.
+var errClosedStream = &wire.Error{Code: wire.ClosedCriticalStream, What: "a stream was closed that must stay open"}
 
 // fail ends the connection because of a fault of the peer.
 func (c *session) fail(e *wire.Error) {
@@ -438,7 +457,7 @@ func (c *session) serveUni(q *quic.ReceiveStream) *wire.Error {
 		})
 	}
 	if e == nil && c.q.Context().Err() == nil {
-		e = &wire.Error{Code: wire.ClosedCriticalStream, What: "a stream was closed that must stay open"}
+		e = errClosedStream
 	}
 	return e
 }
@@ -520,7 +539,7 @@ func (c *session) apply(settings *wire.Settings) {
 func (c *session) writeInserts(t *qpack.EncoderTable) {
 	var b []byte
 	if c.inserts == nil {
-		q, err := c.q.OpenUniStreamSync(c.q.Context())
+		q, err := c.openUni(c.q.Context())
 		if err != nil {
 			return
 		}

@@ -117,6 +117,8 @@ func policyCode(code wire.Code) string {
 	switch code {
 	case wire.MessageError:
 		return "PROTOCOL_ERROR"
+	case wire.ExcessiveLoad:
+		return "ENHANCE_YOUR_CALM"
 	case wire.InternalError:
 		return "INTERNAL_ERROR"
 	case wire.NoError:

@@ -309,6 +309,45 @@ func TestRulesForConnections(t *testing.T) {
 	}
 }
 
+// No peer may stop a stream that must stay open (RFC 9114 section 6.2.1, RFC 9204 section 4.2).
+func TestCriticalStreamsThatThePeerStops(t *testing.T) {
+	// stop stops the n-th unidirectional stream of the peer
+	stop := func(q *quic.Conn, n int) {
+		within, cancel := context.WithTimeout(context.Background(), wait)
+		defer cancel()
+		for i := range n + 1 {
+			s, err := q.AcceptUniStream(within)
+			if err != nil {
+				t.Error(err)
+			} else if i == n {
+				s.CancelRead(quic.StreamErrorCode(wire.NoError))
+			}
+		}
+	}
+	const want = "H3_CLOSED_CRITICAL_STREAM"
+	for n, name := range []string{"control", "decoder"} {
+		_, addr := run(t, &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}})
+		r := dial(t, addr)
+		r.control()
+		stop(r.q, n)
+		if got := r.ended(); got != want {
+			t.Errorf("%s stream of a server: %s", name, got)
+		}
+		ended := make(chan string, 1)
+		addr = rawServer(t, settings(), func(q *quic.Conn) {
+			stop(q, n)
+			ended <- raw{t, q}.ended()
+		})
+		c, _ := newClient(t, func(c *fasthttp.Client, _ *Transport) { c.MaxIdemponentCallAttempts = 1 })
+		if _, err := call(t, c, "https://"+addr, nil); err == nil {
+			t.Errorf("%s stream of a client: there is a response", name)
+		}
+		if got := servertest.Receive(t, "the end of the connection", ended); got != want {
+			t.Errorf("%s stream of a client: %s", name, got)
+		}
+	}
+}
+
 // A client gets no field section larger than it accepts (RFC 9114 section 4.2.2).
 func TestSectionsThatTheClientDoesNotAccept(t *testing.T) {
 	_, addr := run(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {

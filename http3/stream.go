@@ -183,7 +183,7 @@ func (s *stream) head() error {
 	case err == errTooLarge:
 		m.NoteMethod()
 		r.Fault = bridge.LargeHead
-		if m.Fields.Len() >= s.c.s.limits.Fields {
+		if m.StoresFields(s.c.s.limits.Fields) {
 			r.Fault = bridge.ManyFields
 		}
 		return nil
@@ -390,20 +390,28 @@ func (s *message) malformed(what string) error {
 	return &wire.Error{Code: wire.MessageError, What: what}
 }
 
+// largeTrailers resets the stream.
+func (s *message) largeTrailers() error {
+	s.blame(wire.ExcessiveLoad)
+	return &wire.Error{Code: wire.ExcessiveLoad, What: "the trailer section is too large"}
+}
+
 // receiveTrailers decodes the trailer section.
 func (s *message) receiveTrailers(f wire.Frame) error {
 	if f.TooLarge {
-		return s.malformed("the trailer section is too large")
+		return s.largeTrailers()
 	}
 	var m http2.Message
 	m.Prepare(s.link.max.keepNames, false)
 	switch err := s.link.decode(&m.Fields, s, f.Payload); {
 	case err == errTooLarge:
-		return s.malformed("the trailer section is too large")
+		return s.largeTrailers()
 	case err != nil:
 		// the section cannot be read again
 		s.over = err
 		return err
+	case s.link.max.server && m.HasLargeTrailers():
+		return s.largeTrailers()
 	}
 	if e := m.CheckTrailers(); e != nil {
 		return s.malformed(e.Error())

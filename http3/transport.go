@@ -109,9 +109,10 @@ type host struct {
 
 // dialing is a dial, for which calls wait.
 type dialing struct {
-	done chan struct{} // closed at the end
+	over context.Context // ends with the dial
+	end  context.CancelFunc
 
-	// read after done
+	// read after the end
 	conn *clientConn
 	err  error
 }
@@ -218,9 +219,14 @@ func (t *Transport) open(key *bridge.ClientKey, wait bridge.ClientWait) (bridge.
 				defer cancel()
 			}
 		}
-		if len(busy) == 0 {
+		if len(busy) > 0 {
+			if s, err = t.awaitRoom(limited, busy, d, wait.Room); s != nil || err != nil {
+				return s, err
+			}
+		}
+		if d != nil && (len(busy) == 0 || d.over.Err() != nil) {
 			select {
-			case <-d.done:
+			case <-d.over.Done():
 				if d.err != nil {
 					return nil, d.err
 				}
@@ -232,15 +238,11 @@ func (t *Transport) open(key *bridge.ClientKey, wait bridge.ClientWait) (bridge.
 			case <-limited.Done():
 				return nil, context.Cause(limited)
 			}
-			continue
-		}
-		if s, err = t.awaitRoom(limited, busy, wait.Room); s != nil || err != nil {
-			return s, err
 		}
 	}
 }
 
-// get returns a stream, or a dial to wait for, or connections without room to wait for.
+// get returns a stream, or what to wait for: connections without room, and a dial if there is one.
 func (t *Transport) get(key *bridge.ClientKey, maxAge time.Duration) (s *clientStream, busy []*clientConn, d *dialing, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -262,22 +264,26 @@ func (t *Transport) get(key *bridge.ClientKey, maxAge time.Duration) (s *clientS
 		}
 	}
 	if h.dial == nil && len(busy) < cmp.Or(max(t.MaxConnsPerHost, 0), DefaultMaxConnsPerHost) {
-		h.dial = &dialing{done: make(chan struct{})}
-		d, from := h.dial, h.next
+		d, from := new(dialing), h.next
+		d.over, d.end = context.WithCancel(context.Background())
+		h.dial = d
 		t.running.Go(func() { t.connect(h, d, from) })
 	}
-	if h.dial != nil {
-		return nil, nil, h.dial, nil
-	}
-	return nil, busy, nil, nil
+	return nil, busy, h.dial, nil
 }
 
-// awaitRoom waits for a stream of one of the connections. It returns none if another one is to be used.
-func (t *Transport) awaitRoom(ctx context.Context, busy []*clientConn, limit time.Duration) (*clientStream, error) {
+// awaitRoom waits for a stream of one of the connections. It returns none if another one is to be used, or
+// if the dial has ended, which may be nil. A dial has a limit of its own.
+func (t *Transport) awaitRoom(ctx context.Context, busy []*clientConn, d *dialing, limit time.Duration) (*clientStream, error) {
 	within := ctx
-	if limit > 0 {
+	if limit > 0 || d != nil {
 		var cancel context.CancelFunc
-		within, cancel = context.WithTimeout(ctx, limit)
+		if d != nil {
+			within, cancel = context.WithCancel(ctx)
+			defer context.AfterFunc(d.over, cancel)()
+		} else {
+			within, cancel = context.WithTimeout(ctx, limit)
+		}
 		defer cancel()
 	}
 	s, err := awaitStream(within, busy)
@@ -286,7 +292,7 @@ func (t *Transport) awaitRoom(ctx context.Context, busy []*clientConn, limit tim
 		return s, nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case within.Err() != nil:
+	case within.Err() != nil && d == nil:
 		return nil, bridge.ErrNoRoom
 	}
 	return nil, nil
@@ -373,7 +379,7 @@ func (t *Transport) finish(h *host, d *dialing, from int) (c *clientConn) {
 			t.forget(h)
 		}
 		t.mu.Unlock()
-		close(d.done)
+		d.end()
 	}()
 	c, err = t.dial(h, from)
 	return c

@@ -193,6 +193,9 @@ func TestHTTP2ClientReceives(t *testing.T) {
 		{name: "trailers", send: func(c *h2Side, r *h2Request) {
 			c.Head(r, endHeaders, "200").Data(r.ID, 0, "some").Headers(r.ID, whole, "x-end: yes")
 		}, status: 200, content: "some", length: 4, trailer: "yes"},
+		{name: "trailers that must not be there", send: func(c *h2Side, r *h2Request) {
+			c.Head(r, endHeaders, "200").Data(r.ID, 0, "some").Headers(r.ID, whole, "date: today", "x-end: yes", "set-cookie: a=b")
+		}, status: 200, content: "some", length: 4, trailer: "yes"},
 		{name: "trailers alone", send: func(c *h2Side, r *h2Request) { c.Head(r, endHeaders, "200").Headers(r.ID, whole, "x-end: yes") }, status: 200, trailer: "yes"},
 		{name: "continuation", send: func(c *h2Side, r *h2Request) {
 			block := c.Block(":status: 200", "x-large: "+strings.Repeat("x", 20_000))

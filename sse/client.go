@@ -92,8 +92,9 @@ type Source struct {
 	MaxEventSize int
 
 	// IdleTimeout, if it is positive, is how long a connection may be without any byte,
-	// also of a comment, before Read reconnects. It also limits how long the response may
-	// take to begin. Set it to a multiple of the server's heartbeat.
+	// also of a comment, before Read reconnects. The time that the function takes for an
+	// event does not count. IdleTimeout also limits how long the response may take to
+	// begin. Set it to a multiple of the server's heartbeat.
 	IdleTimeout time.Duration
 
 	// Disconnected, if it is not nil, is called before each wait for reconnecting, with
@@ -233,11 +234,11 @@ func (r *reading) connect(parent context.Context) error {
 	r.final, r.received = false, false
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	alive := func() {}
+	alive, busy := func() {}, func() {}
 	if idle := r.s.IdleTimeout; idle > 0 {
 		timer := time.AfterFunc(idle, func() { cancel(errIdle) })
 		defer timer.Stop()
-		alive = func() { timer.Reset(idle) }
+		alive, busy = func() { timer.Reset(idle) }, func() { timer.Stop() }
 	}
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
@@ -273,7 +274,7 @@ func (r *reading) connect(parent context.Context) error {
 	if body == nil {
 		body = bytes.NewReader(resp.Body())
 	}
-	return r.read(ctx, aliveReader{body, alive})
+	return r.read(ctx, aliveReader{body, alive}, busy)
 }
 
 // check returns the reason why a response is not a stream of events.
@@ -291,8 +292,9 @@ func check(resp *fasthttp.Response) error {
 	return nil
 }
 
-// read reads the events of a connection. ctx belongs to the connection.
-func (r *reading) read(ctx context.Context, body io.Reader) error {
+// read reads the events of a connection, to which ctx belongs. It calls busy before each event, and alive of
+// body after it.
+func (r *reading) read(ctx context.Context, body aliveReader, busy func()) error {
 	d := NewDecoder(body)
 	d.MaxEventSize, d.lastID = r.s.MaxEventSize, r.s.LastEventID
 	for {
@@ -309,10 +311,12 @@ func (r *reading) read(ctx context.Context, body io.Reader) error {
 			return err
 		}
 		r.received = true
+		busy()
 		if err := r.f(e); err != nil {
 			r.final = true
 			return err
 		}
+		body.alive()
 	}
 }
 

@@ -218,6 +218,32 @@ func TestSourceLeavesIdleConnections(t *testing.T) {
 	})
 }
 
+// A connection is not idle because the function takes its time for an event.
+func TestSourceIsNotIdleWhileItsFunctionRuns(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		_, ln := inMemory(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			sse.Options{Heartbeat: -1}.Serve(ctx, func(s *sse.Stream) {
+				_ = s.Send(data("a"))
+				_ = s.Send(data("b"))
+				<-s.Done()
+			})
+		}})
+		s := sse.Source{URL: "http://a/", Client: memoryClient(t, ln), IdleTimeout: 20 * time.Second}
+		s.Disconnected = func(reason error, _ time.Duration) { t.Errorf("the connection has ended: %v", reason) }
+		enough, got := errors.New("enough"), ""
+		err := s.Read(t.Context(), func(e sse.Event) error {
+			if got += string(e.Data); len(got) == 2 {
+				return enough
+			}
+			time.Sleep(time.Minute) // bubble: within inBubble
+			return nil
+		})
+		if err != enough || got != "ab" {
+			t.Errorf("Read returns %v after %q", err, got)
+		}
+	})
+}
+
 // A server that is down for a while is found again.
 func TestSourceDialsAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package websocket
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -71,6 +72,7 @@ type Conn struct {
 	limit      atomic.Int64 // of the size of a message after decompression
 	hasPong    atomic.Bool
 	inHandler  atomic.Bool // a handler of the application runs in a method that reads
+	cut        atomic.Bool // a write of the underlying connection has failed
 	closed     atomic.Bool
 	received   atomic.Uint32
 	pinger     *pinger
@@ -258,6 +260,10 @@ func (c *Conn) abort(err error) error {
 		c.abortErr = err
 	}
 	c.mu.Unlock()
+	if secure, ok := c.nc.(*tls.Conn); ok && c.cut.Load() {
+		// Close would wait to send an alert, which nothing can read after a record that was cut
+		return secure.NetConn().Close()
+	}
 	return c.nc.Close()
 }
 

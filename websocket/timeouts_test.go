@@ -2,6 +2,8 @@ package websocket
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/ws"
 )
 
 // TestReleaseContextEndsTheRequestFirst upgrades within handlers that have contexts of their own.
@@ -197,4 +200,41 @@ func frameSize(n int) int {
 		return 4 + n
 	}
 	return 10 + n
+}
+
+// TestCloseSendsNoAlertAfterAFailedWrite has a peer that reads nothing: after a write that was cut it could
+// not read the alert that ends a TLS connection either, for which there is no room.
+func TestCloseSendsNoAlertAfterAFailedWrite(t *testing.T) {
+	cert, key := servertest.Certificate()
+	pair, err := tls.X509KeyPair(cert, key)
+	servertest.Must(t, err)
+	for name, end := range map[string]func(c *Conn) error{
+		"Close": (*Conn).Close,
+		"CloseNow": func(c *Conn) error {
+			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
+			if err := c.WriteMessage(TextMessage, []byte("hello")); err == nil {
+				return errors.New("a message was sent")
+			}
+			return c.CloseNow()
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			peer, nc := net.Pipe()
+			server := tls.Server(peer, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true})
+			client := tls.Client(nc, &tls.Config{InsecureSkipVerify: true})
+			shaken := make(chan error, 1)
+			go func() { shaken <- server.Handshake() }()
+			servertest.Must(t, client.Handshake())
+			servertest.Must(t, <-shaken)
+			c := newConn(client, ws.Client, agreement{}, settingsOf(Dialer{CloseTimeout: time.Second}), nil)
+			began := time.Now()
+			if err := end(c); err != nil || time.Since(began) != time.Second {
+				t.Errorf("%s: %v after %v", name, err, time.Since(began))
+			}
+			if _, err := nc.Write(nil); err != io.ErrClosedPipe {
+				t.Errorf("%s: the connection is open: %v", name, err)
+			}
+			_ = peer.Close()
+		})
+	}
 }

@@ -287,6 +287,9 @@ func (c *Conn) send(ctx context.Context, deadline time.Time, h ws.Head, p, tail 
 			}
 		}
 	}
+	if err != nil {
+		c.cut.Store(true)
+	}
 	switch {
 	case err == nil:
 		return nil

@@ -1,6 +1,7 @@
 package cookie
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ascii"
@@ -9,7 +10,8 @@ import (
 
 // Append appends the cookie as the value of a Set-Cookie field.
 func (c *Set) Append(dst []byte) []byte {
-	if len(c.Name) > 0 {
+	if len(c.Name) > 0 || bytes.IndexByte(c.Value, '=') >= 0 {
+		// without it the value would begin with a name
 		dst = append(append(dst, c.Name...), '=')
 	}
 	dst = append(dst, c.Value...)

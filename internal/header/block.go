@@ -247,16 +247,18 @@ func (h *Header) AppendTrailerBlock(dst []byte, enc *hpack.Encoder) []byte {
 	return dst
 }
 
-// AddSection adds a trailer section that was received. It returns http1.ErrBadTrailer if a field
-// must not be a trailer.
+// AddSection adds a trailer section that was received, with the rules of FeedTrailers for fields that
+// must not be trailers.
 func (h *Header) AddSection(fields *field.List, accept TrailerFilter) error {
 	for i := range fields.Entries {
 		k := Key{fields.Name(i), fields.Entries[i].ID}
-		if http1.IsBarredTrailer(k.Name) {
+		switch {
+		case !http1.IsBarredTrailer(k.Name):
+			if accept == nil || accept(k.Name) {
+				h.AddTrailing(k, fields.Value(i))
+			}
+		case !h.isReceivedResponse():
 			return http1.ErrBadTrailer
-		}
-		if accept == nil || accept(k.Name) {
-			h.AddTrailing(k, fields.Value(i))
 		}
 	}
 	return nil

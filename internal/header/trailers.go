@@ -270,7 +270,8 @@ func (h *Header) ReadTrailers(in recvbuf.Source, accept TrailerFilter) error {
 func (h *Header) isReceivedResponse() bool { return h.received != 0 }
 
 // FeedTrailers reads the trailer section at the beginning of b and returns its length, or
-// 0 if it is not complete.
+// 0 if it is not complete. It returns http1.ErrBadTrailer if a field of a request must not be a
+// trailer.
 func (h *Header) FeedTrailers(b []byte, accept TrailerFilter) (n int, err error) {
 	if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' {
 		return 2, nil
@@ -286,16 +287,8 @@ func (h *Header) FeedTrailers(b []byte, accept TrailerFilter) (n int, err error)
 		return 0, err
 	}
 	fields.Block = b
-	for i := range fields.Entries {
-		k := Key{fields.Name(i), fields.Entries[i].ID}
-		switch {
-		case !http1.IsBarredTrailer(k.Name):
-			if accept == nil || accept(k.Name) {
-				h.AddTrailing(k, fields.Value(i))
-			}
-		case !h.isReceivedResponse():
-			return 0, http1.ErrBadTrailer
-		}
+	if err = h.AddSection(&fields, accept); err != nil {
+		return 0, err
 	}
 	return n, nil
 }

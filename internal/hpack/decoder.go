@@ -23,7 +23,7 @@ type Limits struct {
 	// Size limits the size of all fields: name, value and 32 bytes for each (RFC 9113
 	// section 6.5.2).
 	Size uint32
-	// Fields is their number.
+	// Fields is their number, without pseudo-fields, which heads of HTTP/1 have in their first line.
 	Fields int
 	// Normalize requests names in their normalised form (see field.Normalize), which leaves
 	// names of pseudo-fields as they are.
@@ -83,7 +83,7 @@ func (d *Decoder) Decode(l *field.List, block []byte, max Limits) error {
 		if block, err = d.field(l, &e, block, max.Valid); err != nil {
 			return err
 		}
-		if b.spend(e.Name.Len + e.Value.Len) {
+		if b.spend(&e) {
 			l.Entries = append(l.Entries, e)
 			continue
 		}
@@ -105,11 +105,13 @@ type budget struct {
 	fields int
 }
 
-// spend counts a field whose text has n bytes, and reports whether to store it. After a
-// field without room, none is stored.
-func (b *budget) spend(n uint32) bool {
-	b.size += uint64(n) + entryOverhead
-	b.fields++
+// spend counts a field, and reports whether to store it. After a field without room, none is
+// stored.
+func (b *budget) spend(e *field.Entry) bool {
+	b.size += uint64(e.Name.Len) + uint64(e.Value.Len) + entryOverhead
+	if !IsPseudo(e.ID) {
+		b.fields++
+	}
 	return !b.isExceeded(1)
 }
 
@@ -160,9 +162,9 @@ func (d *Decoder) sizeUpdates(block []byte) (rest []byte, err error) {
 // all are, and returns how many it has appended. It stops before a field that exceeds the
 // limits.
 func (d *Decoder) indexed(l *field.List, block []byte, b *budget) (n int, err error) {
-	text, entries, size := l.Block, l.Entries, b.size
+	text, entries, size, fields := l.Block, l.Entries, b.size, b.fields
 	for _, c := range block {
-		if c <= 0x80 || c == 0xff || b.fields+n >= b.limits.Fields {
+		if c <= 0x80 || c == 0xff || fields >= b.limits.Fields {
 			break
 		}
 		t, known := d.find(uint32(c & 0x7f))
@@ -181,10 +183,12 @@ func (d *Decoder) indexed(l *field.List, block []byte, b *budget) (n int, err er
 		}
 		entries = entries[:len(entries)+1]
 		set(&entries[len(entries)-1], off, known.nameLen, known.valueLen, known.id, known.flags)
+		if !IsPseudo(known.id) {
+			fields++
+		}
 		n++
 	}
-	l.Block, l.Entries, b.size = text, entries, size
-	b.fields += n
+	l.Block, l.Entries, b.size, b.fields = text, entries, size, fields
 	return n, err
 }
 

@@ -293,6 +293,30 @@ func TestFieldsOverTheLimitKeepTheTableInStep(t *testing.T) {
 	}
 }
 
+// Pseudo-fields are not counted, however they are encoded, but have a size.
+func TestPseudoFieldsAreNotCounted(t *testing.T) {
+	block := append([]byte("\x82\x86\xbe\x84"), literal(":other", "x")...)
+	for _, c := range []struct {
+		max  Limits
+		want error
+	}{
+		{Limits{Size: 5*entryOverhead + 100, Fields: 1}, nil},
+		{Limits{Size: 5*entryOverhead + 100}, ErrExcessive},
+		{Limits{Size: 4 * entryOverhead, Fields: 1}, ErrTooLarge},
+	} {
+		var d Decoder
+		d.Init(4096)
+		var l field.List
+		if err := d.Decode(&l, literal("a", "1"), usualLimits); err != nil {
+			t.Fatal(err)
+		}
+		l.Reset()
+		if err := d.Decode(&l, block, c.max); err != c.want {
+			t.Errorf("%+v: %v, want %v", c.max, err, c.want)
+		}
+	}
+}
+
 // A few bytes that repeatedly refer to a large field must not cost as much as the field.
 func TestReferencesToALargeFieldAreBounded(t *testing.T) {
 	for _, repeated := range []string{"\xbe", "\x7e\x00", "\x0f\x2f\x00"} {

@@ -406,6 +406,27 @@ func (m *Message) checkResponse() *Error {
 	return nil
 }
 
+// StoresFields reports whether n fields or more were stored, pseudo-fields not counted.
+func (m *Message) StoresFields(n int) bool {
+	for i := range m.Fields.Entries {
+		if !hpack.IsPseudo(m.Fields.Entries[i].ID) {
+			n--
+		}
+	}
+	return n <= 0
+}
+
+// HasLargeTrailers reports whether a trailer section exceeds the limits that HTTP/1 has, where the size
+// is that of the lines.
+func (m *Message) HasLargeTrailers() bool {
+	size := len("\r\n")
+	for i := range m.Fields.Entries {
+		e := &m.Fields.Entries[i]
+		size += int(e.Name.Len) + int(e.Value.Len) + len(": \r\n")
+	}
+	return size > http1.MaxTrailers || len(m.Fields.Entries) > http1.MaxTrailerFields
+}
+
 // checkTrailers checks the fields of a trailer section (RFC 9113 section 8.1).
 func (m *Message) checkTrailers() *Error {
 	for i := range m.Fields.Entries {

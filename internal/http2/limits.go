@@ -192,8 +192,8 @@ type Limits struct {
 	// 9113 section 10.5.1): above it there is an event TooLarge; a section of more than
 	// twice the size ends the connection. Default 64 KiB.
 	HeaderList int
-	// Fields is how many fields a header section may have, each crumb of a cookie counted
-	// as one. The reactions are the same as for HeaderList. Default 500.
+	// Fields is how many fields a header section may have, without pseudo-fields, each crumb of a
+	// cookie counted as one. The reactions are the same as for HeaderList. Default 500.
 	Fields int
 	// PendingHeads limits the header sections of all streams that the caller has not released, in
 	// bytes as HeaderList counts them. Above it new streams are refused. The default of 4

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 const calm = "stop ENHANCE_YOUR_CALM"
@@ -22,7 +24,10 @@ func TestEachLimitHasItsReaction(t *testing.T) {
 		return ids
 	}
 	fields := func(n int) []string {
-		return append(slices.Clone(get), slices.Repeat([]string{"a: b"}, n-len(get))...)
+		return append(slices.Clone(get), slices.Repeat([]string{"a: b"}, n)...)
+	}
+	trailers := func(n, size int) []string {
+		return with(slices.Repeat([]string{"a: b"}, n), "a: "+strings.Repeat("b", size-n*len("a: b\r\n")-len("a: \r\n\r\n")))
 	}
 	many := func(n int, add func(s *script)) *script {
 		s := client()
@@ -57,8 +62,10 @@ func TestEachLimitHasItsReaction(t *testing.T) {
 		{"HeaderList", Limits{HeaderList: getSize + 9}, client().headers(1, 5, long(9)...), client().headers(1, 5, long(10)...), "[too large 1 end]"},
 		{"HeaderList, twice", Limits{HeaderList: getSize}, client().headers(1, 5), client().headers(1, 5, long(getSize+1)...), calm},
 		{"Fields", Limits{Fields: 10}, client().headers(1, 5, fields(10)...), client().headers(1, 5, fields(11)...), "[too large 1 end]"},
+		{"number of trailers", Limits{}, client().post(1).headers(1, 5, trailers(http1.MaxTrailerFields-1, 1000)...), client().post(1).headers(1, 5, trailers(http1.MaxTrailerFields, 1000)...), "reset 1 ENHANCE_YOUR_CALM"},
+		{"size of trailers", Limits{}, client().post(1).headers(1, 5, trailers(9, http1.MaxTrailers)...), client().post(1).headers(1, 5, trailers(9, http1.MaxTrailers+1)...), "reset 1 ENHANCE_YOUR_CALM"},
 		{"Fields, twice", Limits{Fields: 10}, client().headers(1, 5), client().headers(1, 5, fields(21)...), calm},
-		{"crumbs of cookies", Limits{Fields: 10}, client().headers(1, 5, with(get, slices.Repeat([]string{"cookie: a"}, 6)...)...), client().headers(1, 5, with(get, slices.Repeat([]string{"cookie: a"}, 7)...)...), "[too large 1 end]"},
+		{"crumbs of cookies", Limits{Fields: 10}, client().headers(1, 5, with(get, slices.Repeat([]string{"cookie: a"}, 10)...)...), client().headers(1, 5, with(get, slices.Repeat([]string{"cookie: a"}, 11)...)...), "[too large 1 end]"},
 		{"Heads", Limits{PendingHeads: 2 * (getSize + 50)}, client().headers(1, 5, long(50)...).headers(3, 5, long(50)...), client().headers(1, 5, long(50)...).headers(3, 5, long(50)...).get(5), "reset 5 REFUSED_STREAM"},
 		{"Continuations", Limits{Continuations: 3}, continued(client(), 3), continued(client(), 4), calm},
 		{"a block in many frames", Limits{HeaderList: 100, Continuations: 100}, client(), client().frame(frameHeaders, 1, 1, strings.Repeat("a", 1<<14)).frame(frameContinuation, 0, 1, strings.Repeat("a", 1000)), calm},
@@ -99,13 +106,17 @@ func TestEachLimitHasItsReaction(t *testing.T) {
 			checkBooks(t, x.c)
 			return x.verdict(), x.events
 		}
-		if got, _ := verdict(c.within); got != "" && got != "reset 1 STREAM_CLOSED" && got != "reset 5 REFUSED_STREAM" && !strings.HasSuffix(c.name, "twice") &&
+		got, events := verdict(c.within)
+		if strings.Contains(fmt.Sprint(events), "too large") {
+			t.Errorf("%s, within it: %q", c.name, events)
+		}
+		if got != "" && got != "reset 1 STREAM_CLOSED" && got != "reset 5 REFUSED_STREAM" && !strings.HasSuffix(c.name, "twice") &&
 			!strings.HasPrefix(c.name, "Wasted") {
 			t.Errorf("%s, within it: %q", c.name, got)
 		} else if strings.Contains(got, "stop") {
 			t.Errorf("%s, within it: %q", c.name, got)
 		}
-		got, events := verdict(c.beyond)
+		got, events = verdict(c.beyond)
 		if strings.HasPrefix(c.want, "[") {
 			got = got + fmt.Sprint(events)
 		} else if strings.HasPrefix(c.name, "Wasted") {

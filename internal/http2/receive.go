@@ -525,7 +525,7 @@ func (c *Conn) receiveNext(s *Stream, h pendingHead, tooLarge bool, m *Message) 
 		return c.refuse(s, errTunnel)
 	case !h.end:
 		return c.refuse(s, errTrailersEnd)
-	case tooLarge:
+	case tooLarge, c.role == Server && m.HasLargeTrailers():
 		return c.refuse(s, ErrLargeSection)
 	}
 	e := m.checkTrailers()

@@ -3,10 +3,12 @@ package policytest
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -133,7 +135,13 @@ func trailersOfRequests() []testCase {
 			s.StreamRequestBody = streams
 		}
 	}
+	with := func(lines ...string) Request {
+		return Request{content: "abc", unsized: true, trailers: lines}
+	}
 	bad := refuses(400, fasthttp.ErrBadTrailer)
+	reset := func(w *outcome) { *w = outcome{cut: true, code: "ENHANCE_YOUR_CALM", failed: true} }
+	why := "a section that cannot be stored is a stream error"
+	large, most := strings.Repeat("x", http1.MaxTrailers-len("X: \r\n\r\n")), slices.Repeat([]string{"X: v"}, http1.MaxTrailerFields)
 	cases := []testCase{
 		{name: "trailers", ask: ask, want: served(`POST /x "abc" X-Sum=1 X-More=2`)},
 		{name: "trailers of a stream", set: streamsBodies, ask: ask, want: served(`POST /x streams "abc" X-Sum=1 X-More=2`)},
@@ -141,6 +149,10 @@ func trailersOfRequests() []testCase {
 		{name: "AcceptTrailer, of a stream", set: accepts(true, "X-Sum"), ask: ask, want: served(`POST /x streams "abc" X-Sum=1`)},
 		{name: "AcceptTrailer that accepts none", set: accepts(false, ""), ask: ask, want: served(`POST /x "abc"`)},
 		{name: "AcceptTrailer does not accept what is forbidden", set: accepts(false, "Content-Length"), ask: forbidden, want: bad},
+		{name: "the most trailers", ask: with(most...), want: served(`POST /x "abc"` + strings.Repeat(" X=v", http1.MaxTrailerFields))},
+		{name: "too many trailers", ask: with(append(most, "X: v")...), want: refuses(400, failureText("fasthttp: too many trailer fields")), onStreams: reset, why: why},
+		{name: "the largest trailers", ask: with("X: " + large), want: served(`POST /x "abc" X=` + large)},
+		{name: "too large trailers", ask: with("X: " + large + "x"), want: refuses(400, failureText("fasthttp: trailer section is too large")), onStreams: reset, why: why},
 	}
 	for _, name := range []string{"Host", "Content-Length", "Content-Type", "Trailer", "Authorization", "Cookie", "Te", "Expect"} {
 		ask := Request{content: "abc", unsized: true, trailers: []string{name + ": trailers"}}

@@ -211,7 +211,9 @@ func (d *Decoder) fields(l *field.List, p []byte, base uint64, max hpack.Limits)
 		}
 		p = rest
 		size += uint64(e.Name.Len) + uint64(e.Value.Len) + hpack.EntryOverhead
-		count++
+		if !hpack.IsPseudo(e.ID) {
+			count++
+		}
 		if size <= uint64(max.Size) && count <= max.Fields {
 			l.Entries = append(l.Entries, e)
 			continue

@@ -196,6 +196,10 @@ func TestLimitsOfSections(t *testing.T) {
 	for range 10 {
 		section = Encoder{}.AppendField(section, field.Unknown, []byte("name"), []byte("value"), hpack.Plain)
 	}
+	pseudo := Encoder{}.Begin(nil)
+	for range 10 {
+		pseudo = Encoder{}.AppendField(pseudo, field.Unknown, []byte(":abc"), []byte("value"), hpack.Plain)
+	}
 	for _, row := range []struct {
 		size   uint32
 		fields int
@@ -208,6 +212,14 @@ func TestLimitsOfSections(t *testing.T) {
 		d.Init(0, false, nil)
 		if _, err := d.Decode(new(field.List), section, hpack.Limits{Size: row.size, Fields: row.fields}); err != row.want {
 			t.Errorf("%d bytes, %d fields: %v, want %v", row.size, row.fields, err, row.want)
+		}
+	}
+	// pseudo-fields are not counted, but have a size
+	for size, want := range map[uint32]error{410: nil, 409: ErrTooLarge} {
+		var d Decoder
+		d.Init(0, false, nil)
+		if _, err := d.Decode(new(field.List), pseudo, hpack.Limits{Size: size}); err != want {
+			t.Errorf("%d bytes of pseudo-fields: %v, want %v", size, err, want)
 		}
 	}
 }
