@@ -110,8 +110,8 @@ func (c *Content) Release() {
 	if c.shared == nil {
 		return
 	}
-	// a panic in a Close of the application matters no more than an error of it, and the timer of
-	// the cache has nobody who could handle it
+	// a panic in a Close of the application matters no more than an error, and would end the program
+	// if a timer closes the file
 	defer func() { _ = recover() }()
 	_ = c.shared.release()
 }
