@@ -119,8 +119,8 @@ func (s *Set) All(f func(c *Conn)) {
 
 func (s *Set) shardOf(c *Conn) *connShard { return &s.shards[c.ID%connShards] }
 
-// register adds a connection to the Set; its state StateNew remains to be reported. from is its address, if known, and peer, the
-// result of Host.Admit, is the address that it counts for.
+// register adds a connection to the Set. The caller reports StateNew. from is its address, if known,
+// and peer, the result of Host.Admit, is the address that it counts for.
 func (s *Set) register(c *Conn, nc net.Conn, from rawsys.Address, peer netip.Addr) {
 	c.Set, c.NC, c.peer = s, nc, from
 	c.marks.Store(0)
