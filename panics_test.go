@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -92,6 +93,7 @@ func TestPanicsOfConnectionsBeforeTheHeaderEndThem(t *testing.T) {
 	if nc, err := ln.Accept(); err != nil || nc != good {
 		t.Errorf("Accept returns %v, %v", nc, err)
 	}
+	_ = badFar.SetDeadline(time.Now().Add(servertest.Patience))
 	if _, err := badFar.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("the connection that panics is not closed: %v", err)
 	}

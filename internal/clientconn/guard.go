@@ -167,29 +167,41 @@ func (g *Guard) LimitWrite(by time.Time) error {
 
 // Cancel ends everything on the connection because of err. The first reason is kept.
 func (g *Guard) Cancel(err error) {
-	g.mu.Lock()
-	ends := true
-	if g.canceled == nil {
-		g.canceled = err
-		ends = g.setBoth(PastDeadline) == nil
-	}
-	g.mu.Unlock()
-	if !ends {
+	if g.cancel(err) != nil {
 		g.closeConn()
 	}
 }
 
+// cancel is Cancel for a connection with deadlines. It often runs on a goroutine of the client, where
+// a panic of the connection would end the program.
+func (g *Guard) cancel(reason error) (err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.canceled != nil {
+		return nil
+	}
+	g.canceled = reason
+	defer catchPanic(&err)
+	return g.setBoth(PastDeadline)
+}
+
 // StopWriting makes writing fail, for good.
 func (g *Guard) StopWriting() {
-	g.mu.Lock()
-	ends := g.canceled != nil
-	if !ends {
-		ends, g.writeBy = g.conn.SetWriteDeadline(PastDeadline) == nil, PastDeadline
-	}
-	g.mu.Unlock()
-	if !ends {
+	if g.stopWriting() != nil {
 		g.closeConn()
 	}
+}
+
+// stopWriting is StopWriting for a connection with deadlines.
+func (g *Guard) stopWriting() (err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.canceled != nil {
+		return nil
+	}
+	g.writeBy = PastDeadline
+	defer catchPanic(&err)
+	return g.conn.SetWriteDeadline(PastDeadline)
 }
 
 // closeConn closes a connection of the application that has no deadlines: nothing else would end a

@@ -111,3 +111,36 @@ func TestGuardEndsConnectionsWithoutDeadlines(t *testing.T) {
 		_ = b.Close()
 	}
 }
+
+// deadConn is a connection of the application whose methods for deadlines panic.
+type deadConn struct{ net.Conn }
+
+func (deadConn) SetReadDeadline(time.Time) error  { panic("a mistake") }
+func (deadConn) SetWriteDeadline(time.Time) error { panic("a mistake") }
+
+// The end of a context cancels a connection on a goroutine of its own, where a panic would end the
+// program. The call that uses the connection must not wait for a lock then.
+func TestGuardEndsConnectionsWhoseDeadlinesPanic(t *testing.T) {
+	for part, end := range map[string]func(g *Guard){
+		"canceled": func(g *Guard) { g.Cancel(errTimeless) }, "stopped": (*Guard).StopWriting,
+	} {
+		a, b := net.Pipe()
+		g := Guard{conn: deadConn{a}}
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					t.Errorf("%s: panic: %v", part, p)
+				}
+			}()
+			end(&g)
+		}()
+		_ = b.SetReadDeadline(PastDeadline)
+		if _, err := b.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("%s: the connection is open: %v", part, err)
+		}
+		if !g.mu.TryLock() {
+			t.Errorf("%s: the lock is held", part)
+		}
+		_, _ = a.Close(), b.Close()
+	}
+}
