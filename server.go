@@ -618,7 +618,7 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // RequestCtx.Done stays closed for the requests that are still running.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
-	defer s.h2.trimWorkers()
+	defer s.h2.stopWorkers()
 	number := s.onStop.Announce(ctx)
 	defer s.onStop.End(number)
 	err := s.conns.Shutdown(ctx, func() {

@@ -75,6 +75,7 @@ func (s *h2Server) add(h *h2Conn) {
 	s.mu.Lock()
 	s.conns[h] = struct{}{}
 	s.mu.Unlock()
+	s.workers.Resume()
 	if h.s.conns.Stopping() {
 		h.mu.Lock()
 		h.startGoAway()
@@ -102,10 +103,11 @@ func (s *h2Server) shutdown() {
 	}
 }
 
-// trimWorkers ends goroutines that have no request to serve.
-func (s *h2Server) trimWorkers() {
+// stopWorkers ends the goroutines as soon as they have no request to serve, until the next
+// connection.
+func (s *h2Server) stopWorkers() {
 	if s.workers != nil {
-		s.workers.CloseIdle()
+		s.workers.Stop()
 	}
 }
 

@@ -337,6 +337,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
+	defer s.workers.Stop()
 	s.mu.Lock()
 	s.stopping = true
 	for ln := range s.listeners {

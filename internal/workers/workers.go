@@ -39,8 +39,8 @@ func New[Job any](patience time.Duration, run func(Job)) *Pool[Job] {
 	return p
 }
 
-// Do starts a job on a goroutine, and does not wait for its end. It must not be called
-// after Stop.
+// Do starts a job on a goroutine, and does not wait for its end. In a pool that has stopped,
+// the goroutine ends with the job.
 func (p *Pool[Job]) Do(job Job) {
 	p.mu.Lock()
 	n := len(p.idle)
@@ -114,26 +114,22 @@ func (p *Pool[Job]) clean() {
 // pause is the time between two calls of clean.
 func (p *Pool[Job]) pause() time.Duration { return max(p.idleTimeout/2, time.Millisecond) }
 
-// CloseIdle ends the idle goroutines at once.
-func (p *Pool[Job]) CloseIdle() {
+// Stop ends the idle goroutines at once, and the others as soon as their jobs have
+// ended. It does not wait for that.
+func (p *Pool[Job]) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.endIdle()
-}
-
-func (p *Pool[Job]) endIdle() {
+	p.stopped, p.armed = true, false
+	p.cleaner.Stop()
 	for _, w := range p.idle {
 		close(w.jobs)
 	}
 	p.idle = nil
 }
 
-// Stop ends the idle goroutines at once, and the others as soon as their jobs have
-// ended. It does not wait for that.
-func (p *Pool[Job]) Stop() {
+// Resume makes goroutines wait for jobs again after Stop.
+func (p *Pool[Job]) Resume() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stopped = true
-	p.cleaner.Stop()
-	p.endIdle()
+	p.stopped = false
+	p.mu.Unlock()
 }

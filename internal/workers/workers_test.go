@@ -71,7 +71,7 @@ func TestGoroutinesEndThatAreNotNeeded(t *testing.T) {
 	})
 }
 
-// An unused pool costs neither goroutines nor timers, and can be reused.
+// A pool that has stopped costs neither goroutines nor timers, and can be reused.
 func TestAPoolThatRestsHasNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(time.Minute, func(wait time.Duration) { time.Sleep(wait) })
@@ -83,10 +83,11 @@ func TestAPoolThatRestsHasNothing(t *testing.T) {
 			if n := idleNow(p); n != 10 {
 				t.Errorf("%d goroutines wait after 10 jobs", n)
 			}
-			p.CloseIdle()
+			p.Stop()
 			if n := idleNow(p); n != 0 {
-				t.Errorf("%d goroutines wait after Rest", n)
+				t.Errorf("%d goroutines wait after Stop", n)
 			}
+			p.Resume()
 			time.Sleep(time.Hour)
 			p.mu.Lock()
 			if p.armed {
@@ -113,8 +114,9 @@ func TestStopEndsAllGoroutines(t *testing.T) {
 		if n := idleNow(p); n != 0 || ended.Load() != 5 {
 			t.Errorf("%d goroutines wait after Stop, %d jobs have ended", n, ended.Load())
 		}
+		p.Do(time.Second)
 		time.Sleep(time.Minute)
-		if n := idleNow(p); n != 0 || ended.Load() != 10 {
+		if n := idleNow(p); n != 0 || ended.Load() != 11 {
 			t.Errorf("%d goroutines wait at the end, %d jobs have ended", n, ended.Load())
 		}
 	})
