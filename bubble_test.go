@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
@@ -35,7 +34,7 @@ func bubble(t *testing.T, test func(t *testing.T)) {
 	}()
 	_ = clock.Elapsed()
 	emptyTimers()
-	synctest.Test(t, test)
+	servertest.Bubble(t, test)
 	emptyTimers()
 	close(over)
 	servertest.Receive(t, "the end of the other goroutine", kept)

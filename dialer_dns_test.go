@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/patience"
@@ -27,7 +26,7 @@ func TestNamesAreLookedUpAgainWhenTheyAreOld(t *testing.T) {
 	for _, c := range []struct {
 		configured, keeps time.Duration
 	}{{0, time.Minute}, {10 * time.Second, 10 * time.Second}} {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			resolver := servertest.ResolvesTo("127.0.0.1")
 			d := &TCPDialer{Resolver: resolver, DNSCacheDuration: c.configured}
 			expect := func(lookups int64) {
@@ -81,7 +80,7 @@ func TestAddressLiteralsAreNotLookedUp(t *testing.T) {
 }
 
 func TestALookupEndsWhenNobodyWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		ended := make(chan error, 1)
 		resolver := &servertest.Resolver{Find: func(ctx context.Context, _ string) ([]net.IPAddr, error) {
 			<-ctx.Done()
@@ -104,7 +103,7 @@ func TestADialEndsInTimeWhereTheResolverDoesNot(t *testing.T) {
 	if patience.DefaultDial != DefaultDialTimeout {
 		t.Errorf("a dial takes %v by default, want %v", patience.DefaultDial, DefaultDialTimeout)
 	}
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		resolver := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) {
 			time.Sleep(time.Hour)
 			return nil, errors.New("too late")

@@ -315,7 +315,7 @@ func TestTheTimeIsUpOnlyForTheWholeDial(t *testing.T) {
 		{"canceled", 0, true, context.Canceled, wentAway, false},
 		{"refused and canceled", 0, true, refused, wentAway, false},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			ctx, stop := context.WithTimeout(ctx, time.Second)

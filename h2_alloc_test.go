@@ -292,7 +292,7 @@ func TestHTTP2AsksForOneLeader(t *testing.T) {
 	s.prepare()
 	h := newH2Conn(s, &engine.Conn{Set: &s.conns, HasReadGoroutine: true}, linkOfNothing{})
 	defer h.release()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var asked atomic.Int32
 		s.h2.workers = workers.New(time.Minute, func(task h2Task) {
 			if task.kind == h2Lead && task.h == h {

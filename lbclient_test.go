@@ -90,7 +90,7 @@ func TestLBClientWithoutClients(t *testing.T) {
 }
 
 func TestLBClientPassesTheDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var got time.Duration
 		c := &fakeBalanced{answer: func(deadline time.Time) error {
 			got = time.Until(deadline)
@@ -124,7 +124,7 @@ func (c *contextBalanced) DoContext(ctx context.Context, _ *Request, _ *Response
 }
 
 func TestLBClientPassesTheContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		type key struct{}
 		var got time.Duration
 		var value any
@@ -224,7 +224,7 @@ func TestLBClientPrefersTheLeastLoaded(t *testing.T) {
 }
 
 func TestLBClientCountsWhatClientsDoNotYet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		clients := balanced("a b c")
 		proceed := make(chan struct{})
 		for _, c := range clients {
@@ -255,7 +255,7 @@ func TestLBClientCountsWhatClientsDoNotYet(t *testing.T) {
 }
 
 func TestLBClientAvoidsWhatHasFailed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		fault := errors.New("fault")
 		clients := balanced("a b")
 		bad := clients[0].(*fakeBalanced)
@@ -274,7 +274,7 @@ func TestLBClientAvoidsWhatHasFailed(t *testing.T) {
 }
 
 func TestLBClientGivesNoClientUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		clients := balanced("a b")
 		clients[0].(*fakeBalanced).answer = func(time.Time) error { return errors.New("fault") }
 		clients[1].(*fakeBalanced).pending = failover.MaxFailures
@@ -287,7 +287,7 @@ func TestLBClientGivesNoClientUp(t *testing.T) {
 }
 
 func TestLBClientAsksTheHealthCheck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		req, resp := AcquireRequest(), AcquireResponse()
 		fault := errors.New("fault")
 		clients := balanced("a b")

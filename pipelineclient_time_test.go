@@ -12,7 +12,7 @@ import (
 
 func TestPipelineBatchesForMaxBatchDelay(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		peer := pipelinePeerInMemory(t, (*servertest.PeerConn).Echo)
 		c := peer.client()
 		c.MaxBatchDelay = time.Minute
@@ -34,7 +34,7 @@ func TestPipelineBatchesForMaxBatchDelay(t *testing.T) {
 
 func TestPipelineClosesIdleConnections(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var ended time.Time
 		peer := pipelinePeerInMemory(t, func(c *servertest.PeerConn) {
 			c.Echo()
@@ -62,7 +62,7 @@ func TestPipelineClosesIdleConnections(t *testing.T) {
 // until it has written.
 func TestPipelineCallsWaitForACallerThatWrites(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		peer, c, w := settledCaller(t, func(c *PipelineClient) { c.MaxIdleConnDuration = time.Minute })
 		g := servertest.NewGate()
 		w.gate.Store(g)
@@ -96,7 +96,7 @@ func TestPipelineCallsWaitForACallerThatWrites(t *testing.T) {
 
 func TestPipelineWriteTimeoutOfACaller(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		_, c, w := settledCaller(t, func(c *PipelineClient) { c.WriteTimeout = time.Minute })
 		w.overdue.Store(true)
 		began := time.Now()
@@ -114,7 +114,7 @@ func TestPipelineWriteTimeoutOfACaller(t *testing.T) {
 // server that hangs on one request does not delay the next ones.
 func TestPipelineLeavesAServerThatHangs(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		peer := pipelinePeerInMemory(t, func(c *servertest.PeerConn) {
 			if c.Number <= 2 {
 				c.Expect("GET /hang")
@@ -137,7 +137,7 @@ func TestPipelineLeavesAServerThatHangs(t *testing.T) {
 
 func TestPipelineReadTimeout(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		peer := pipelinePeerInMemory(t, func(c *servertest.PeerConn) {
 			if c.Number > 1 {
 				c.Echo()
@@ -170,7 +170,7 @@ func TestPipelineReadTimeout(t *testing.T) {
 
 func TestPipelineWriteTimeout(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		peer := pipelinePeerInMemory(t, func(c *servertest.PeerConn) {
 			<-c.Peer.Ended() // it reads nothing
 		})
@@ -226,7 +226,7 @@ func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { test(t, pipelinePeerInMemory) })
+			servertest.Bubble(t, func(t *testing.T) { test(t, pipelinePeerInMemory) })
 		})
 		if !tt.waits {
 			t.Run(name+", on a socket", func(t *testing.T) {

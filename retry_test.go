@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -184,7 +183,7 @@ func TestBackoffHasUsualWaits(t *testing.T) {
 		{Backoff{Limit: time.Millisecond}, 1, time.Millisecond},
 		{Backoff{Base: -1}, 5, 0},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			retry := RetryWithBackoff(c.waits)
 			var longest time.Duration
 			for range 200 {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -78,7 +77,7 @@ func TestChainRoundTrippersDoesNotAllocate(t *testing.T) {
 
 func TestPipelineClientTimeoutLimitsCalls(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		peer := pipelinePeerInMemory(t, func(c *servertest.PeerConn) { c.Request() })
 		c := peer.client()
 		c.Timeout = time.Minute

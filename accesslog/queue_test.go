@@ -64,7 +64,7 @@ func TestSlowWriterDelaysNoRequest(t *testing.T) {
 		kept        int
 	}{{"entries", "a", 10}, {"texts", strings.Repeat("a", accesslog.MaxValue), 1}} {
 		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			servertest.Bubble(t, func(t *testing.T) {
 				w := &gatedWriter{entered: make(chan struct{}), leave: make(chan struct{})}
 				var reports output
 				l := accesslog.New(accesslog.Options{Writer: w, Queue: 10, Logger: slog.New(slog.NewTextHandler(&reports, nil))})
@@ -115,7 +115,7 @@ func (f *failing) Write(p []byte) (int, error) {
 
 // TestFailuresAreReportedOnceInAWhile has a Writer that fails.
 func TestFailuresAreReportedOnceInAWhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var w failing
 		var reports output
 		l := accesslog.New(accesslog.Options{Writer: &w, Logger: slog.New(slog.NewTextHandler(&reports, nil))})

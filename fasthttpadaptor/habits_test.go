@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -269,7 +268,7 @@ func TestWriteDeadlineSetBehindAFlushHolds(t *testing.T) {
 		servertest.Steady(t, limit, func(t testing.TB) { writeDeadlineHolds(t, fasthttp.EngineAuto, listenTCP, limit) })
 	})
 	t.Run("portable engine", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			writeDeadlineHolds(t, fasthttp.EnginePortable, listenMemory, time.Minute)
 		})
 	})

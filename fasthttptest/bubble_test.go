@@ -2,17 +2,17 @@ package fasthttptest_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttptest"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // TestBubbles has a server, a client and a peer on a fake clock.
 func TestBubbles(t *testing.T) {
 	for range 3 {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			s := fasthttptest.New(t, func(ctx *fasthttp.RequestCtx) { time.Sleep(time.Hour) }) // bubble: within synctest.Test
 			at := time.Now()
 			if status, _, err := s.Client.Get(nil, s.URL); status != 200 || err != nil {
@@ -37,5 +37,37 @@ func TestBubbles(t *testing.T) {
 			}
 			c.ExpectEnd()
 		})
+	}
+}
+
+// A short test leaves no goroutine in its bubble, even if nothing outside uses the clock of the
+// process.
+func TestShortBubbles(t *testing.T) { servertest.Apart(t, testShortBubbles) }
+
+func testShortBubbles(t *testing.T) {
+	for _, test := range []func(t *testing.T){
+		func(t *testing.T) {
+			s := fasthttptest.New(t, func(*fasthttp.RequestCtx) {})
+			if status, _, err := s.Client.Get(nil, s.URL); status != 200 || err != nil {
+				t.Errorf("got %d, %v", status, err)
+			}
+		},
+		func(t *testing.T) {
+			peer := fasthttptest.NewPeer(t)
+			client := peer.Client()
+			result := make(chan error, 1)
+			go func() {
+				_, _, err := client.Get(nil, "http://a/")
+				result <- err
+			}()
+			c := peer.Accept()
+			c.ExpectHead()
+			c.Send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+			if err := servertest.Receive(t, "the response", result); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		servertest.Bubble(t, test)
 	}
 }

@@ -38,10 +38,11 @@ func NewPeer(t testing.TB) *Peer {
 	t.Cleanup(func() {
 		_ = p.ln.Close()
 		p.mu.Lock()
-		defer p.mu.Unlock()
 		for _, c := range p.conns {
 			_ = c.Close()
 		}
+		p.mu.Unlock()
+		rest()
 	})
 	return p
 }

@@ -4,9 +4,10 @@
 //
 // Servers and peers are in memory, unless the name of their function ends in TCP. They need no port,
 // and work within a testing/synctest bubble, in which limits of time expire at once: all their
-// goroutines end when the test has ended, and idle ones by themselves. One clock, which is coarse
-// and for Date fields and idle connections, belongs to the whole process: a test in a bubble should
-// not run in parallel with others that look at these.
+// goroutines end with the test. One clock, which is coarse and for Date fields and idle
+// connections, belongs to the whole process: a test in a bubble should not run in parallel with
+// others that look at these. A bubble with clients and servers of its own, not of this package,
+// ends with a time.Sleep of two seconds, after which that clock has ended too.
 package fasthttptest
 
 import (
@@ -95,8 +96,20 @@ func start(t testing.TB, s *fasthttp.Server, ln net.Listener, url string, dial f
 		case <-ctx.Done():
 			t.Error("fasthttptest: Serve does not return")
 		}
+		rest()
 	})
 	return ts
+}
+
+// began is the time of the system: package variables are initialized outside of bubbles.
+var began = time.Now()
+
+// rest waits in a bubble, where that takes no time, until the clock of the process has ended: its
+// goroutine may have been started there.
+func rest() {
+	if time.Now().Before(began) {
+		time.Sleep(2 * time.Second)
+	}
 }
 
 // Dial opens a connection to the server, which the test must close. It returns an error if the

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
@@ -58,7 +57,7 @@ var pairMakers = []struct {
 func forEachPair(t *testing.T, test func(t *testing.T, c1, c2 net.Conn)) {
 	for _, m := range pairMakers {
 		t.Run(m.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			servertest.Bubble(t, func(t *testing.T) {
 				c1, c2 := m.make(t)
 				test(t, c1, c2)
 			})

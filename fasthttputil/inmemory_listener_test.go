@@ -19,7 +19,7 @@ import (
 )
 
 func TestInmemoryListenerDialWaitsForAccept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		ln := fasthttputil.NewInmemoryListener()
 		defer ln.Close()
 		var client atomic.Value
@@ -129,7 +129,7 @@ func TestInmemoryListenerCloseEndsWaitingCalls(t *testing.T) {
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			// The bubble fails the test if one of the goroutines still waits.
-			synctest.Test(t, func(t *testing.T) {
+			servertest.Bubble(t, func(t *testing.T) {
 				ln := fasthttputil.NewInmemoryListener()
 				var refused atomic.Int32
 				for range 1500 {
@@ -158,7 +158,7 @@ func TestInmemoryListenerCloseEndsWaitingCalls(t *testing.T) {
 func TestInmemoryListenerAcceptsNoPendingDialAfterClose(t *testing.T) {
 	// A select chooses at random among ready channels: hence the rounds.
 	for range 100 {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			ln := fasthttputil.NewInmemoryListener()
 			go func() {
 				if c, err := ln.Dial(); c != nil || err == nil {
@@ -268,7 +268,7 @@ func TestInmemoryListenerServesNetHTTPClientsInParallel(t *testing.T) {
 	// The net/http client closes a connection if its writer has not finished within 50 ms
 	// after the response, which happens on a busy machine. In a bubble this time does not pass
 	// while any goroutine can run, so that the number of connections is exact.
-	synctest.Test(t, serveParallelClients)
+	servertest.Bubble(t, serveParallelClients)
 }
 
 func serveParallelClients(t *testing.T) {
@@ -337,7 +337,7 @@ func postEcho(client *http.Client, body []byte) error {
 }
 
 func TestInmemoryListenerTimeoutsOfNetHTTP(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		ln := fasthttputil.NewInmemoryListener()
 		gone := make(chan time.Duration, 1)
 		server := &http.Server{

@@ -6,7 +6,6 @@ import (
 	"net"
 	"strconv"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -144,7 +143,7 @@ func TestClientFallsBack(t *testing.T) {
 }
 
 func TestAnnouncementsAreKeptForTheirTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		a := &AltTransport{MaxOrigins: 3, MaxAge: time.Hour}
 		a.prepare()
 		said := func(addr, value string) {

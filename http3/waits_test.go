@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -125,7 +124,7 @@ func (s *stalledStream) Write(p []byte) (int, error) {
 
 // A machine that stands still loses no GOAWAY, nor a connection because of an acknowledgment.
 func TestSendOnAMachineThatStandsStill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		for _, stop := range []time.Duration{0, maxLinger, 10 * maxLinger} {
 			s := &stalledStream{stop: stop}
 			if err := send(s, []byte("goaway"), maxLinger); err != nil || s.wrote != "goaway" {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -76,7 +75,7 @@ func yield(most int) {
 func inBubble(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	defer holdClock()()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		// workers that are idle, and handlers of clients that have left, end by themselves
 		t.Cleanup(func() { time.Sleep(time.Hour) }) // bubble: within synctest.Test
 		test(t)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -159,7 +158,7 @@ func TestCertificates(t *testing.T) {
 		servertest.Must(t, errors.Join(err, os.WriteFile(certFile, cert, 0o600), os.WriteFile(keyFile, key, 0o600)))
 	}
 	own, _ := servertest.CertificateFor(t, []string{"own.example"})
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		plant("old.example")
 		r := &Runner{Server: &fasthttp.Server{TLSConfig: &tls.Config{Certificates: []tls.Certificate{own}}}}
 		servertest.Must(t, r.secure(certFile, keyFile))

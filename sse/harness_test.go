@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -124,7 +123,7 @@ func inBubble(t *testing.T, test func(t *testing.T)) {
 		close(stop)
 		servertest.Receive(t, "the end of the pace", stopped)
 	}()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		// workers that are idle end by themselves
 		t.Cleanup(func() { time.Sleep(time.Hour) }) // bubble: within synctest.Test
 		test(t)

@@ -29,7 +29,7 @@ func settingsOf(d Dialer) options {
 // TestCloseHandshake closes connections while the other side reads, does not read, and does
 // not answer.
 func TestCloseHandshake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		for _, role := range []ws.Role{ws.Client, ws.Server} {
 			// the peer answers, and messages that are on their way do not matter
 			ours, theirs := bubblePair()
@@ -110,7 +110,7 @@ func TestCloseHandshake(t *testing.T) {
 
 // TestHandlersMayClose closes a connection in handlers for control frames.
 func TestHandlersMayClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		ours, theirs := bubblePair()
 		c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
 		c.SetPingHandler(func(string) error { return c.Close() })
@@ -130,7 +130,7 @@ func TestHandlersMayClose(t *testing.T) {
 // TestCloseWaitsForAHandler closes a connection while another goroutine runs a handler: messages that
 // arrive after that, and the Close frame of the peer, are received nevertheless.
 func TestCloseWaitsForAHandler(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		ours, theirs := bubblePair()
 		c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
 		c.SetPingHandler(func(string) error {
@@ -173,7 +173,7 @@ func (halfConn) CloseWrite() error { return nil }
 // nothing, or more than is discarded.
 func TestCloseAfterAFaultTakesItsTimeAtMost(t *testing.T) {
 	for _, more := range []int{0, 2 * lingerSize} {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			ours, theirs := bubblePair()
 			c := newConn(halfConn{ours}, ws.Server, agreement{}, settingsOf(Dialer{CloseTimeout: 100 * time.Millisecond}), nil)
 			_, err := theirs.Write(append([]byte("\x83\x80\x00\x00\x00\x00"), make([]byte, more)...))
@@ -192,7 +192,7 @@ func TestCloseAfterAFaultTakesItsTimeAtMost(t *testing.T) {
 }
 
 func TestPings(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		ours, theirs := bubblePair()
 		c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{PingInterval: 10 * time.Second, PongTimeout: 4 * time.Second}), nil)
 		peer := newConn(theirs, ws.Client, agreement{}, settingsOf(Dialer{}), nil)
@@ -237,7 +237,7 @@ func TestPings(t *testing.T) {
 // TestPingsOfImpatientReaders has a method that reads again and again, for a short time each: a peer
 // that has gone is found nevertheless, and the time between the calls is not the fault of the peer.
 func TestPingsOfImpatientReaders(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		for _, tt := range []struct{ pause, least, most time.Duration }{
 			{0, 14 * time.Second, 15 * time.Second},
 			{time.Second, 18 * time.Second, 20 * time.Second},
@@ -263,7 +263,7 @@ func TestPingsOfImpatientReaders(t *testing.T) {
 // TestPingsDoNotWaitForAnswers has peers that do not answer, with more time for that than there is
 // between the Ping frames.
 func TestPingsDoNotWaitForAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		for _, tt := range []struct {
 			timeout time.Duration
 			pings   int
@@ -294,7 +294,7 @@ func TestPingsDoNotWaitForAnswers(t *testing.T) {
 // TestPingsFindAPeerThatDoesNotClose has peers that send nothing more, and an application that reads
 // on after its Close frame.
 func TestPingsFindAPeerThatDoesNotClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		for _, tt := range []struct{ timeout, closes, end time.Duration }{
 			{4 * time.Second, 0, 14 * time.Second},
 			{35 * time.Second, 12 * time.Second, 45 * time.Second},
@@ -438,7 +438,7 @@ func TestShutdownWithoutAnAnswer(t *testing.T) {
 
 // TestFloodOfPings has a peer that sends Ping frames and does not read the answers.
 func TestFloodOfPings(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		ours, theirs := bubblePair()
 		c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
 		peer := newConn(theirs, ws.Client, agreement{}, settingsOf(Dialer{}), nil)
@@ -459,7 +459,7 @@ func TestFloodOfPings(t *testing.T) {
 
 // TestHandlersSetLimits has handlers that change the connection while a method reads.
 func TestHandlersSetLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		ours, theirs := bubblePair()
 		c := newConn(ours, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
 		peer := newConn(theirs, ws.Client, agreement{}, settingsOf(Dialer{}), nil)

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -199,7 +198,7 @@ func TestDialFunctionsThatReturnNothing(t *testing.T) {
 
 // TestDialEndsBeforeNetDial has a NetDial that takes longer than a dial may.
 func TestDialEndsBeforeNetDial(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		ours, theirs := bubblePair()
 		d := &Dialer{HandshakeTimeout: time.Second, NetDial: func(string, string) (net.Conn, error) {
 			time.Sleep(time.Minute) // in a bubble

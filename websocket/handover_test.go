@@ -13,7 +13,7 @@ import (
 // A server may shut down before it has called the function given to Hijack, or after it.
 func TestShutdownAwaitsTheConnection(t *testing.T) {
 	for _, opensFirst := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			h := new(handover)
 			nc, peer := servertest.MemoryPair(t)
 			server := newConn(nc, ws.Server, agreement{}, options{compression: &Compression{}, closeTimeout: time.Second}, nil)

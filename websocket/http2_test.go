@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -341,7 +340,7 @@ func TestHTTP2SocketsAreNoRequests(t *testing.T) {
 
 // The timeouts of a server and of a client are for requests, and not for sockets.
 func TestHTTP2SocketsOutlastTheTimeouts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		ln, connect := servertest.ListenMemory(t)
 		s := both(&websocket.Upgrader{}, echoConn, &websocket.Handler{OnMessage: echoMessage})
 		s.Logger = &servertest.Log{}

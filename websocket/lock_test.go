@@ -18,7 +18,7 @@ import (
 )
 
 func TestLockGoesToThoseWhoWaitInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var l lock
 		var order []int
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -150,7 +150,7 @@ func TestLockExcludes(t *testing.T) {
 // A Ping frame that arrives while others write is answered by the last of them, also if that one
 // gives up.
 func TestPingIsAnsweredIfAWriterGivesUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		nc, peer := bubblePair()
 		c := newConn(nc, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
 		// another writer has sent its frame, and not found the Ping frame yet
@@ -178,7 +178,7 @@ func TestPingIsAnsweredIfAWriterGivesUp(t *testing.T) {
 
 // Methods that write return although the peer does not take the answer to its Ping frame.
 func TestWritesDoNotWaitForAnswersToPings(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		peer, nc := net.Pipe()
 		c := newConn(nc, ws.Server, agreement{}, settingsOf(Dialer{}), nil)
 		go func() { _, _, _ = c.ReadMessage() }()

@@ -359,7 +359,7 @@ func TestServeRefusesRequests(t *testing.T) {
 
 // socketBubble runs a test of time with a client in memory, after the opening handshake.
 func socketBubble(t *testing.T, h *websocket.Handler, test func(t *testing.T, p *socketPeer)) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		dial, stop := memoryServer(t, h)
 		nc := dial()
 		p := &socketPeer{Conn: &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}}

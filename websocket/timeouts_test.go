@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -139,7 +138,7 @@ func TestWriteTimeout(t *testing.T) {
 		{"large", 200 << 10, 40 * time.Second},
 	} {
 		for _, writer := range []bool{false, true} {
-			synctest.Test(t, func(t *testing.T) {
+			servertest.Bubble(t, func(t *testing.T) {
 				peer, nc := net.Pipe()
 				c := (&Upgrader{WriteTimeout: 10 * time.Second, WriteBufferSize: 1 << 20, CloseTimeout: time.Second}).newConn(nc, agreement{})
 				write := func() error {
@@ -218,7 +217,7 @@ func TestCloseSendsNoAlertAfterAFailedWrite(t *testing.T) {
 			return c.CloseNow()
 		},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			peer, nc := net.Pipe()
 			server := tls.Server(peer, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true})
 			client := tls.Client(nc, &tls.Config{InsecureSkipVerify: true})

@@ -88,7 +88,7 @@ func endSpans(b *SpanBatcher, n int) {
 }
 
 func TestFullBatchesAreExportedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		e := new(batches)
 		b := NewSpanBatcher(e, SpanBatcherOptions{MaxQueueSize: 100, MaxExportBatchSize: 10, ScheduleDelay: time.Hour})
 		began := time.Now()
@@ -131,7 +131,7 @@ func TestFullBatchesAreExportedAtOnce(t *testing.T) {
 
 // TestExporterThatHangsDelaysNoSpan has an exporter that waits until it is canceled.
 func TestExporterThatHangsDelaysNoSpan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		e := &batches{hangs: make(chan struct{})}
 		b := NewSpanBatcher(e, SpanBatcherOptions{MaxQueueSize: 20, MaxExportBatchSize: 8, ScheduleDelay: time.Hour, ExportTimeout: -1})
 		endSpans(b, 8)
@@ -161,7 +161,7 @@ func TestExporterThatHangsDelaysNoSpan(t *testing.T) {
 }
 
 func TestExportTakesNoLongerThanItsLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		e := &batches{hangs: make(chan struct{})}
 		b := NewSpanBatcher(e, SpanBatcherOptions{ExportTimeout: 3 * time.Second})
 		endSpans(b, 1)

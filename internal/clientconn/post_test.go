@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/netio"
@@ -174,7 +173,7 @@ func TestFlushDoesNotWaitForever(t *testing.T) {
 
 // A peer that reads slowly, but always something, is waited for, until all writes must end.
 func TestFlushWaitsForASlowPeer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		p := newPosting(t, wires["pipe"].dial, false)
 		var all sync.WaitGroup
 		all.Go(func() {

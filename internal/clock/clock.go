@@ -133,10 +133,18 @@ func (c *Clock) Second() int64 {
 
 // Elapsed returns the monotonic time of the last tick, counted from Began by the shared
 // Clock, and from shortly before the first use by any other: it is never 0. It is cheaper than Now.
-func (c *Clock) Elapsed() time.Duration { return time.Duration(c.use() >> flagBits) }
+func (c *Clock) Elapsed() time.Duration { return time.Duration(int64(c.use()) >> flagBits) }
 
 // At returns the time that Now would have returned when Elapsed returned elapsed.
-func (c *Clock) At(elapsed time.Duration) time.Time { return c.second.Load().base.Add(elapsed) }
+func (c *Clock) At(elapsed time.Duration) time.Time {
+	s := c.second.Load()
+	if s == nil {
+		// elapsed is from Monotonic
+		c.use()
+		s = c.second.Load()
+	}
+	return s.base.Add(elapsed)
+}
 
 // Date returns the text of the last tick's second for a Date field.
 func (c *Clock) Date() string {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func isRunning(c *Clock) bool { return c.word.Load()&running != 0 }
@@ -14,7 +16,7 @@ func isRunning(c *Clock) bool { return c.word.Load()&running != 0 }
 // no time. It waits until the clock has stopped: the bubble must not end before.
 func inBubble(t *testing.T, f func(t *testing.T, c *Clock)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		c := new(Clock)
 		f(t, c)
 		time.Sleep(time.Second + 3*Resolution)
@@ -257,4 +259,19 @@ func TestMomentsAreThoseOfMonotonic(t *testing.T) {
 	if d := m.Round(0).Sub(before.Round(0)); d.Abs() > 10*time.Second {
 		t.Errorf("%v is %v from %v", m, d, before)
 	}
+}
+
+// The clock of the process may start in a bubble, whose time is earlier.
+func TestTimesBeforeTheOrigin(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
+		now := time.Now()
+		c := &Clock{origin: now.Add(26 * 365 * 24 * time.Hour)}
+		if got := c.At(now.Sub(c.origin)); !got.Equal(now) {
+			t.Errorf("At returns %v before the first use, want %v", got, now)
+		}
+		if got := c.At(c.Elapsed()); !got.Equal(now) || !c.Now().Equal(now) {
+			t.Errorf("Now is %v, and At of Elapsed %v, want %v", c.Now(), got, now)
+		}
+		time.Sleep(time.Second + 3*Resolution)
+	})
 }

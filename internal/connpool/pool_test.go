@@ -29,7 +29,7 @@ func (c *conn) Close() error {
 
 // inBubble is synctest.Test for tests of which one may start the clock.
 func inBubble(t *testing.T, test func(t *testing.T)) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		// the clock ends when it is unused
 		t.Cleanup(func() { time.Sleep(time.Hour) }) // bubble: within synctest.Test
 		test(t)

@@ -9,8 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // fakeAddress describes how an address behaves.
@@ -122,7 +123,7 @@ func TestAddressesRace(t *testing.T) {
 			after: 3 * time.Second, cause: context.DeadlineExceeded, dials: []string{"0s a", "250ms b", "250ms c"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			servertest.Bubble(t, func(t *testing.T) {
 				network := &fakeNetwork{addresses: c.addresses, began: time.Now()}
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
@@ -154,7 +155,7 @@ func TestAddressesRace(t *testing.T) {
 }
 
 func TestARaceEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		network := &fakeNetwork{began: time.Now(), addresses: map[string]fakeAddress{"a": {after: time.Hour}, "b": {after: time.Hour}}}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		wentAway := errors.New("went away")
@@ -189,7 +190,7 @@ func TestAddressesInTurnShareTheTime(t *testing.T) {
 			cause: errRefused, dials: []string{"0s a", "0s b", "0s c"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			servertest.Bubble(t, func(t *testing.T) {
 				network := &fakeNetwork{addresses: c.addresses, began: time.Now()}
 				ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
 				defer cancel()

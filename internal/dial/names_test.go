@@ -30,7 +30,7 @@ func TestFailedLookupsAreNotKept(t *testing.T) {
 }
 
 func TestANameIsLookedUpOnceForAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		resolver := &servertest.Resolver{Find: func(ctx context.Context, _ string) ([]net.IPAddr, error) {
 			select {
 			case <-time.After(time.Second):
@@ -65,7 +65,7 @@ func TestANameIsLookedUpOnceForAll(t *testing.T) {
 }
 
 func TestFlushIsNotUndoneByAnEarlierLookup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		answer := make(chan string)
 		resolver := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) {
 			return []net.IPAddr{{IP: net.ParseIP(<-answer)}}, nil
@@ -95,7 +95,7 @@ func TestFlushIsNotUndoneByAnEarlierLookup(t *testing.T) {
 }
 
 func TestTheNumberOfKeptNamesIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var names Names
 		resolver := servertest.ResolvesTo("127.0.0.1")
 		lookUp := func(name string) {
@@ -162,7 +162,7 @@ func TestNamesUnderLoad(t *testing.T) {
 
 // Dials that fail together ask the resolver once, and not again for a second.
 func TestDoubtedNamesAreLookedUpOncePerSecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		fails := false
 		resolver := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) {
 			time.Sleep(time.Millisecond)

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // newcomer is a handshake that enters a queue, and sends its number when it has a place.
@@ -16,7 +18,7 @@ func newcomer(h *handshakeLimiter, i int, entered chan<- int) {
 }
 
 func TestHandshakesHaveLimitedPlaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		h := &handshakeLimiter{limit: 2}
 		if first, second := h.tryAcquire(), h.tryAcquire(); !first || !second || h.tryAcquire() {
 			t.Fatal("there are not two places")
@@ -45,7 +47,7 @@ func TestHandshakesHaveLimitedPlaces(t *testing.T) {
 // The handshakes in the places may wait for long: the queue gets another place each time
 // that it stands still.
 func TestALineThatStandsStillGetsAnotherPlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		h := &handshakeLimiter{limit: 1}
 		h.tryAcquire()
 		entered := make(chan int, 4)

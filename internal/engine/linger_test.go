@@ -4,8 +4,9 @@ import (
 	"errors"
 	"net"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestLingeringIsBoundedByRateAndTime(t *testing.T) {
@@ -84,7 +85,7 @@ func TestLingerOnEnds(t *testing.T) {
 		{"too much", LingerSmallSize, 1 << 10, 0, LingerTime},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			servertest.Bubble(t, func(t *testing.T) {
 				near, far := net.Pipe()
 				sent := make(chan error, 1)
 				go func() {
@@ -127,7 +128,7 @@ func (c *lateConn) Read(p []byte) (int, error) {
 }
 
 func TestLingerOnReadsWhatHasArrivedMeanwhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		sent := make(chan error, 1)
 		go func() {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // shouts is a protocol to whose output any goroutine adds.
@@ -51,7 +53,7 @@ func shared(p *shouts) (e *portable, peer net.Conn) {
 // While one goroutine waits for the peer, others continue, and their output is written in
 // their order. The connection's goroutine continues as well, but not at once.
 func TestNobodyWaitsForAWriterThatWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		p := &shouts{}
 		e, peer := shared(p)
 		begun := time.Now()
@@ -89,7 +91,7 @@ func TestNobodyWaitsForAWriterThatWaits(t *testing.T) {
 // A goroutine that has only its own output to write does not write the output of others
 // forever.
 func TestWriterIsRelieved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		p := &shouts{}
 		e, peer := shared(p)
 		p.say("x")
@@ -125,7 +127,7 @@ func TestWriterIsRelieved(t *testing.T) {
 
 // The connection's goroutine returns an error of another goroutine's write.
 func TestErrorOfAnotherWriterEndsTheRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		p := &shouts{}
 		e, peer := shared(p)
 		read := make(chan error)
@@ -211,7 +213,7 @@ func TestWriteThatDoesNotReturnEndsTheConnection(t *testing.T) {
 			}
 			e.continueWriting()
 		}} {
-			synctest.Test(t, func(t *testing.T) {
+			servertest.Bubble(t, func(t *testing.T) {
 				p, h := &shouts{}, &loggingHost{}
 				e, peer := shared(p)
 				e.Set = &Set{Host: h}

@@ -2,12 +2,13 @@ package failover
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestFailuresAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var f Recent
 		for range 1000 {
 			f.Add(time.Now())

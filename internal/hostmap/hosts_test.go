@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/cpu"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestKnownHostsAreNotMixedUp(t *testing.T) {
@@ -130,7 +132,7 @@ func TestHostsAreOpenedOnce(t *testing.T) {
 
 // The function that opens a host may use the others. Only calls for the same host wait for it.
 func TestHostsAreOpenedWithoutTheLock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var h Hosts[string]
 		opens := func(name string) func() (Host[string], error) {
 			return func() (Host[string], error) {
@@ -176,7 +178,7 @@ func TestHostsAreOpenedWithoutTheLock(t *testing.T) {
 
 // The timer runs as long as the map has hosts.
 func TestHostsWithoutUsersAreDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var o opener
 		o.busy.Store(true)
 		o.add("a", "a:80", false)

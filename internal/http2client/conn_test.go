@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clientconn"
@@ -88,7 +87,7 @@ func TestLivesOfConnections(t *testing.T) {
 
 // Calls make a connection change its reader in every way.
 func TestReaders(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		c, _, p := connect(t, servertest.MemoryPair, nil)
 		c.expectReader(t, noReader)
 		// a single call leads, and a concurrent one does not
@@ -170,7 +169,7 @@ func TestCallsWithRandomDeadlines(t *testing.T) {
 // The leading call may leave once the connection is closed, without having read that: the
 // others must still end.
 func TestCallsBesideALeaderThatLeavesAreTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		c, o, p := connect(t, servertest.MemoryPair, nil)
 		c.expectReader(t, noReader)
 		p.hold()
@@ -297,7 +296,7 @@ func TestReservationsAreThoseOfThePeer(t *testing.T) {
 // calls fail.
 func TestQuietPeersAreAsked(t *testing.T) {
 	t.Run("it answers", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			c, o, p := connect(t, servertest.MemoryPair, &Config{Ping: time.Minute, Pong: time.Minute})
 			p.hold()
 			x, err := ask(c, nil)
@@ -315,7 +314,7 @@ func TestQuietPeersAreAsked(t *testing.T) {
 		})
 	})
 	t.Run("it does not", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			client, server := servertest.MemoryPair(t)
 			p := newPeer(server)
 			_, err := server.Write(p.conn.Output(nil, 64<<10))
@@ -343,7 +342,7 @@ func TestQuietPeersAreAsked(t *testing.T) {
 func TestPeersGreetInTime(t *testing.T) {
 	for name, greeting := range map[string][]byte{"nothing": nil, "no answer": {0, 0, 0, 4, 0, 0, 0, 0, 0}} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			servertest.Bubble(t, func(t *testing.T) {
 				client, server := servertest.MemoryPair(t)
 				_, err := server.Write(greeting)
 				servertest.Must(t, err)
@@ -384,7 +383,7 @@ func silent(t *testing.T, server net.Conn) {
 }
 
 func TestPeerThatReadsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		client, server := servertest.MemoryPair(t)
 		silent(t, server)
 		c, o := begin(t, client, &Config{Write: time.Second})

@@ -5,7 +5,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/http2"
@@ -42,7 +41,7 @@ func connectPaused(t *testing.T) (c *Conn, server net.Conn) {
 // A call that reads the connection ends in time although the connection receives no more, since the server
 // reads none of its answers.
 func TestLeadingCallsEndInTimeWhileTheConnectionIsPaused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		c, server := connectPaused(t)
 		began := time.Now()
 		x, err := ask(c, nil)
@@ -63,7 +62,7 @@ func TestLeadingCallsEndInTimeWhileTheConnectionIsPaused(t *testing.T) {
 // A response that has arrived does not wait until the connection receives the frames after it, and
 // these are not lost for other calls.
 func TestResponsesBeforeAPause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		c, server := connectPaused(t)
 		first, err := ask(c, nil)
 		servertest.Must(t, err)
@@ -85,7 +84,7 @@ func TestResponsesBeforeAPause(t *testing.T) {
 
 // Nothing waits if all that has arrived was received before the call had to leave.
 func TestNothingIsLeftOfAPause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		c, server := connectPaused(t)
 		x, err := ask(c, nil)
 		servertest.Must(t, err)

@@ -48,6 +48,30 @@ func TestSleepsAreFewAndSayWhy(t *testing.T) {
 	}
 }
 
+// The panic of synctest.Test ends the process, with all other tests.
+func TestBubblesAreOfServertest(t *testing.T) {
+	fset, folders := testFiles(t)
+	found := 0
+	for _, files := range folders {
+		for _, f := range files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				if isName(n, "synctest", "Test") {
+					at := inModule(t, fset.Position(n.Pos()))
+					if strings.HasPrefix(at, "examples/") || strings.HasPrefix(at, "internal/servertest/bubble.go") {
+						found++
+					} else {
+						t.Errorf("%s: a bubble of synctest instead of servertest.Bubble", at)
+					}
+				}
+				return true
+			})
+		}
+	}
+	if found < 2 {
+		t.Errorf("the test finds %d bubbles that it knows", found)
+	}
+}
+
 // inModule returns the file and line of a place.
 func inModule(t *testing.T, at token.Position) string {
 	t.Helper()

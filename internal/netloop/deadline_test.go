@@ -48,7 +48,7 @@ func TestDeadlinesPassOnARealLoop(t *testing.T) {
 func TestDeadlinesPassAtTheirTick(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, d := range []time.Duration{1, time.Millisecond, tick, tick + 1, 64 * tick, time.Minute, time.Hour, 1000 * day} {
-		synctest.Test(t, func(t *testing.T) {
+		servertest.Bubble(t, func(t *testing.T) {
 			l := newRestingLoop(t)
 			time.Sleep(12_345 * time.Microsecond)
 			given := time.Now()
@@ -58,7 +58,7 @@ func TestDeadlinesPassAtTheirTick(t *testing.T) {
 }
 
 func TestDeadlinesMove(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		l := newRestingLoop(t)
 		given := time.Now()
 		sooner, never, later := newMortal(t, l, time.Hour), newMortal(t, l, time.Second), newMortal(t, l, time.Second)
@@ -79,7 +79,7 @@ func TestDeadlinesMove(t *testing.T) {
 
 // A connection does not expire while it has an owner, but soon afterwards.
 func TestDeadlinesWaitForTheOwner(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		l := newRestingLoop(t)
 		c := newMortal(t, l, time.Second)
 		var released time.Time
@@ -100,7 +100,7 @@ func TestDeadlinesWaitForTheOwner(t *testing.T) {
 // A connection is reused for another descriptor on another loop. A deadline planned by the
 // old loop no longer applies.
 func TestDeadlineHoldsForAConnectionThatIsUsedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		first, second := newRestingLoop(t), newRestingLoop(t)
 		c := newMortal(t, first, time.Minute)
 		if !c.TryAcquire() {
@@ -117,7 +117,7 @@ func TestDeadlineHoldsForAConnectionThatIsUsedAgain(t *testing.T) {
 // An owner called again and again sets a deadline that has passed each time. The
 // connection must still expire.
 func TestDeadlinesThatHavePassedAreNotPutOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		l := newRestingLoop(t)
 		passed := time.Now()
 		c := newMortal(t, l, time.Hour)
@@ -162,7 +162,7 @@ func TestDetachedConnectionsHaveDeadlines(t *testing.T) {
 // inBubble calls f with a detached connection on a loop that has no pollers.
 func inBubble(t *testing.T, f func(t *testing.T, d *Detached)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		c := newMortal(t, newRestingLoop(t), 0)
 		if !c.TryAcquire() {
 			t.Fatal("the connection is not idle")

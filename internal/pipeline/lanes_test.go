@@ -31,7 +31,7 @@ func refusing(n, maxPending int) *Pool[response] {
 // A call that others have overtaken several times is the next: those that come later wait, even if
 // there is room for the moment.
 func TestOvertakenCallsAreNext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		p := refusing(1, 1)
 		p.queues[0].writer = writerWorks // no writer removes the calls
 		first := p.NewCall()
@@ -227,7 +227,7 @@ func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 }
 
 func TestLaneBacksOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var l ConnQueue[response]
 		for i, most := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000, 1000, 1000, 1000} {
 			l.backOff()

@@ -2,13 +2,12 @@ package servertest
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
 // A machine that freezes for longer than Patience makes no test fail.
 func TestPatienceIsThatOfAMachineThatRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	Bubble(t, func(t *testing.T) {
 		looks := 0
 		if !holdsInTime(func() bool {
 			looks++

@@ -5,12 +5,14 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A shutdown calls the functions of all requests but those that ended or were removed, and waits
 // for them.
 func TestShutdownCallsTheFunctionsOfRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var funcs Funcs
 		var mu sync.Mutex
 		calls := make(map[string]bool)

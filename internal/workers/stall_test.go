@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // queueOf is an owner of a Stall: its progress is done, and it has work while left is not 0.
@@ -42,7 +44,7 @@ func (q *queueOf) CheckStall() {
 }
 
 func TestStallIsFoundOnlyWithoutProgress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		q := &queueOf{left: 1}
 		q.watch()
 		at := func(after time.Duration, done uint32, stalls int, runs bool) {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // idleNow returns how many goroutines of a pool wait for a job when all other
@@ -18,7 +20,7 @@ func idleNow[Job any](p *Pool[Job]) int {
 }
 
 func TestJobsDoNotWaitForEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var running atomic.Int32
 		gate := make(chan struct{})
 		p := New(time.Minute, func(n int32) {
@@ -42,7 +44,7 @@ func TestJobsDoNotWaitForEachOther(t *testing.T) {
 }
 
 func TestGoroutinesEndThatAreNotNeeded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		p := New(time.Minute, func(wait time.Duration) { time.Sleep(wait) })
 		for range 10 {
 			p.Do(time.Second)
@@ -73,7 +75,7 @@ func TestGoroutinesEndThatAreNotNeeded(t *testing.T) {
 
 // A pool that has stopped costs neither goroutines nor timers, and can be reused.
 func TestAPoolThatRestsHasNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		p := New(time.Minute, func(wait time.Duration) { time.Sleep(wait) })
 		for range 3 {
 			for range 10 {
@@ -100,7 +102,7 @@ func TestAPoolThatRestsHasNothing(t *testing.T) {
 
 // A bubble ends only after all its goroutines have ended.
 func TestStopEndsAllGoroutines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		var ended atomic.Int32
 		p := New(time.Hour, func(wait time.Duration) {
 			time.Sleep(wait)
@@ -123,7 +125,7 @@ func TestStopEndsAllGoroutines(t *testing.T) {
 }
 
 func TestAJobMayEndItsGoroutine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
 		jobs := 0
 		p := New(time.Minute, func(leave bool) {
 			jobs++
