@@ -84,11 +84,12 @@ func (r *Runner) run(ctx context.Context, lns []net.Listener, serve func(net.Lis
 	l.announceCloses()
 	serving, ended := context.WithCancel(ctx)
 	defer ended()
-	left := int32(len(lns))
+	var left atomic.Int32
+	left.Store(int32(len(lns)))
 	for _, ln := range lns {
 		go func() {
 			err := serve(ln)
-			if atomic.AddInt32(&left, -1) == 0 || err != nil {
+			if left.Add(-1) == 0 || err != nil {
 				// Ready must not wait for a server that does not serve
 				ended()
 			}

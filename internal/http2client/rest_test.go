@@ -35,40 +35,12 @@ func TestTimerRestsDuringLongCalls(t *testing.T) {
 	}
 }
 
-// faultyConn is a connection of the application that panics.
-type faultyConn struct {
-	net.Conn
-	part string
-}
-
-func (c *faultyConn) fault(part string) {
-	if part == c.part {
-		panic("a mistake")
-	}
-}
-
-func (c *faultyConn) Read(p []byte) (int, error) {
-	c.fault("reading")
-	return c.Conn.Read(p)
-}
-
-func (c *faultyConn) Write(p []byte) (int, error) {
-	c.fault("writing")
-	return c.Conn.Write(p)
-}
-
-func (c *faultyConn) Close() error {
-	err := c.Conn.Close()
-	c.fault("closing")
-	return err
-}
-
 // A connection that panics on a goroutine of the client ends alone.
 func TestPanicsOfConnectionsEndThem(t *testing.T) {
 	for _, part := range []string{"reading", "writing", "closing"} {
 		t.Run(part, func(t *testing.T) {
 			near, far := servertest.MemoryPair(t)
-			c, o := beginUnsettled(&faultyConn{near, part}, nil)
+			c, o := beginUnsettled(&servertest.FaultyConn{Conn: near, Part: part}, nil)
 			if part == "closing" {
 				servertest.Must(t, far.Close())
 			}

@@ -81,35 +81,6 @@ func TestOvertakenCallsAreNext(t *testing.T) {
 	})
 }
 
-// faultyConn is a connection of the application that panics.
-type faultyConn struct {
-	net.Conn
-	part string
-}
-
-func (c *faultyConn) fault(part string) {
-	if part == c.part {
-		panic("a mistake")
-	}
-}
-
-func (c *faultyConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.fault("reading")
-	return n, err
-}
-
-func (c *faultyConn) Write(p []byte) (int, error) {
-	c.fault("writing")
-	return c.Conn.Write(p)
-}
-
-func (c *faultyConn) Close() error {
-	err := c.Conn.Close()
-	c.fault("closing")
-	return err
-}
-
 // A connection that panics on a goroutine of its lane fails its calls.
 func TestPanicsOfConnectionsFailCalls(t *testing.T) {
 	for _, part := range []string{"reading", "writing", "closing"} {
@@ -123,7 +94,7 @@ func TestPanicsOfConnectionsFailCalls(t *testing.T) {
 						_ = far.Close()
 					}()
 					conn := new(clientconn.Conn)
-					conn.Attach(&faultyConn{near, part}, 4096)
+					conn.Attach(&servertest.FaultyConn{Conn: near, Part: part}, 4096)
 					return conn, conn.FillCaught, nil
 				},
 				MaxPending: 1, WriteSize: 1, MaxIdle: time.Hour, MaxFailures: 1, ErrClosed: errTest,
