@@ -2,7 +2,6 @@ package http3
 
 import (
 	"context"
-	"crypto/tls"
 	"io"
 	"testing"
 
@@ -15,12 +14,7 @@ import (
 // bareServer responds to each stream with one byte, without HTTP, and returns its address.
 func bareServer(t *testing.T) string {
 	t.Helper()
-	config := &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: []string{NextProto}}
-	ln, err := quic.ListenAddr("127.0.0.1:0", config, &quic.Config{MaxIncomingStreams: 250, HandshakeIdleTimeout: wait, MaxIdleTimeout: wait})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ln.Close() })
+	ln := listenQUIC(t, &quic.Config{MaxIncomingStreams: 250, HandshakeIdleTimeout: wait, MaxIdleTimeout: wait})
 	go func() {
 		q, err := ln.Accept(context.Background())
 		if err != nil {

@@ -26,11 +26,7 @@ import (
 // control stream.
 func rawServer(t *testing.T, control []byte, serve func(q *quic.Conn)) (addr string) {
 	t.Helper()
-	config := &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: []string{NextProto}}
-	ln, err := quic.ListenAddr("127.0.0.1:0", config, patient())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := listenQUIC(t, patient())
 	done := make(chan struct{})
 	t.Cleanup(func() {
 		_ = ln.Close()
@@ -550,12 +546,7 @@ func TestStreamsDoNotWaitOnceTheirEntriesArrive(t *testing.T) {
 
 // A server that permits no streams does not hold up Close.
 func TestCloseWhileAServerPermitsNoStreams(t *testing.T) {
-	config := &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: []string{NextProto}}
-	ln, err := quic.ListenAddr("127.0.0.1:0", config, &quic.Config{MaxIncomingUniStreams: -1, HandshakeIdleTimeout: wait, MaxIdleTimeout: wait})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
+	ln := listenQUIC(t, &quic.Config{MaxIncomingUniStreams: -1, HandshakeIdleTimeout: wait, MaxIdleTimeout: wait})
 	c, transport := newClient(t)
 	failed := make(chan error, 1)
 	go func() {

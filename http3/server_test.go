@@ -56,6 +56,16 @@ func patient() *quic.Config {
 	return &quic.Config{HandshakeIdleTimeout: wait, MaxIdleTimeout: wait, KeepAlivePeriod: keepAlive}
 }
 
+// listenQUIC returns a listener without HTTP, which is closed at the end of the test.
+func listenQUIC(t *testing.T, config *quic.Config) *quic.Listener {
+	t.Helper()
+	secure := &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: []string{NextProto}}
+	ln, err := quic.ListenAddr("127.0.0.1:0", secure, config)
+	servertest.Must(t, err)
+	t.Cleanup(func() { _ = ln.Close() })
+	return ln
+}
+
 // run runs a server, and returns its address.
 func run(t *testing.T, s *fasthttp.Server) (*Server, string) {
 	t.Helper()

@@ -454,6 +454,23 @@ func TestEndWhileANewProcessStarts(t *testing.T) {
 	m.expect(t, "STOPPING=1")
 }
 
+// busy makes a process serve one listener, and returns a connection that has had a response.
+func busy(t *testing.T, l *life) net.Conn {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	servertest.Must(t, err)
+	l.lns, l.served, l.serving = []net.Listener{ln}, make(chan error, 1), 1
+	go func() { l.served <- l.Server.Serve(ln) }()
+	conn, err := net.Dial("tcp", ln.Addr().String())
+	servertest.Must(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	_, err = conn.Write([]byte(servertest.Get("/")))
+	servertest.Must(t, err)
+	_, err = conn.Read(make([]byte, 1))
+	servertest.Must(t, err)
+	return conn
+}
+
 // TestEndDoesNotWaitForANewProcess ends a process while a new one starts, and does not end: the
 // server is shut down meanwhile.
 func TestEndDoesNotWaitForANewProcess(t *testing.T) {
@@ -461,19 +478,10 @@ func TestEndDoesNotWaitForANewProcess(t *testing.T) {
 	servertest.Must(t, syscall.Mkfifo(gate, 0o600))
 	t.Setenv(roleEnv, "stays")
 	t.Setenv(gateEnv, gate)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	servertest.Must(t, err)
 	s := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}, ShutdownTimeout: servertest.Never}
 	r := &Runner{Server: s, Args: []string{}, StartTimeout: servertest.Never}
-	l := &life{Runner: r, lns: []net.Listener{ln}, names: []string{"tcp+"}, served: make(chan error, 1), serving: 1, restarts: make(chan os.Signal, 1)}
-	go func() { l.served <- s.Serve(ln) }()
-	conn, err := net.Dial("tcp", ln.Addr().String())
-	servertest.Must(t, err)
-	defer conn.Close()
-	_, err = conn.Write([]byte(servertest.Get("/")))
-	servertest.Must(t, err)
-	_, err = conn.Read(make([]byte, 1))
-	servertest.Must(t, err)
+	l := &life{Runner: r, names: []string{"tcp+"}, restarts: make(chan os.Signal, 1)}
+	conn := busy(t, l)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.supervise(ctx) }()
@@ -487,7 +495,7 @@ func TestEndDoesNotWaitForANewProcess(t *testing.T) {
 	cancel()
 	// the server closes a connection without a request
 	_ = conn.SetReadDeadline(time.Now().Add(servertest.Patience))
-	_, err = io.Copy(io.Discard, conn)
+	_, err := io.Copy(io.Discard, conn)
 	_ = f.Close()
 	if err != nil {
 		t.Errorf("the server is not shut down: %v", err)
@@ -541,19 +549,10 @@ func TestSignalDuringAStartIsForTheNewProcess(t *testing.T) {
 func TestSignalAfterTheHandOverEndsTheOldProcess(t *testing.T) {
 	next := exec.Command("sleep", "600")
 	servertest.Must(t, next.Start())
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	servertest.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}
-	l := &life{Runner: &Runner{Server: s, IdleTime: time.Hour}, lns: []net.Listener{ln}, served: make(chan error, 1), serving: 1}
-	go func() { l.served <- s.Serve(ln) }()
-	conn, err := net.Dial("tcp", ln.Addr().String())
-	servertest.Must(t, err)
-	defer conn.Close()
-	_, err = conn.Write([]byte(servertest.Get("/")))
-	servertest.Must(t, err)
-	_, err = conn.Read(make([]byte, 1))
-	servertest.Must(t, err)
+	l := &life{Runner: &Runner{Server: s, IdleTime: time.Hour}}
+	busy(t, l)
 	ended := make(chan error, 1)
 	go func() { ended <- l.yield(ctx, next.Process.Pid, nil) }()
 	servertest.Eventually(t, "the hand-over", l.leaving.Load)
