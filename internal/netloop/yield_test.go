@@ -34,10 +34,19 @@ func othersGetTheirTurn(t *testing.T, waits bool) {
 	defer out.Close()
 	var begun atomic.Int32
 	turn := make(chan int32, 1)
+	raw, err := r.SyscallConn()
+	servertest.Must(t, err)
 	go func() {
-		var b [1]byte
-		_, _ = r.Read(b[:])
-		turn <- begun.Load()
+		waited := false
+		_ = raw.Read(func(uintptr) bool {
+			if !waited {
+				waited = true
+				return false
+			}
+			// after a system call the thread could have to wait until all handlers are begun
+			turn <- begun.Load()
+			return true
+		})
 		w.release()
 	}()
 	peers := make([]net.Conn, conns)
