@@ -315,12 +315,14 @@ func TestNoPlaceGetsLost(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if p.Waiting() != 0 || p.Open() != p.Idle() {
-		t.Errorf("%d wait, %d open, %d idle", p.Waiting(), p.Open(), p.Idle())
+	if p.Waiting() != 0 {
+		t.Errorf("%d wait", p.Waiting())
 	}
 	p.CloseIdle()
-	if p.Open() != 0 {
-		t.Errorf("%d places were lost", p.Open())
+	// the timer may still be closing others
+	servertest.Eventually(t, "all places are free", func() bool { return p.Open() == 0 })
+	if p.Idle() != 0 {
+		t.Errorf("%d are idle", p.Idle())
 	}
 }
 
