@@ -33,7 +33,7 @@ func othersGetTheirTurn(t *testing.T, waits bool) {
 	defer r.Close()
 	defer out.Close()
 	var begun atomic.Int32
-	turn := make(chan int32, 1)
+	reads, turn := make(chan struct{}), make(chan int32, 1)
 	raw, err := r.SyscallConn()
 	servertest.Must(t, err)
 	go func() {
@@ -41,6 +41,7 @@ func othersGetTheirTurn(t *testing.T, waits bool) {
 		_ = raw.Read(func(uintptr) bool {
 			if !waited {
 				waited = true
+				close(reads)
 				return false
 			}
 			// after a system call the thread could have to wait until all handlers are begun
@@ -70,6 +71,8 @@ func othersGetTheirTurn(t *testing.T, waits bool) {
 	for i := range peers {
 		peers[i] = w.call(handle)
 	}
+	// its read would forget that something has come before
+	servertest.Receive(t, "the read of another descriptor", reads)
 	w.send(peers[0], "x")
 	at := servertest.Receive(t, "the turn of another descriptor", turn)
 	for _, nc := range peers {
@@ -87,11 +90,9 @@ func TestYielderCanBeUsedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer y.file.Close()
-	if err := y.file.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
 	p := &Poller{l: &Loop{yielder: y}}
 	for n := range 1000 {
+		servertest.Must(t, y.file.SetReadDeadline(time.Now().Add(servertest.Patience)))
 		p.hasPoked = false
 		if err := y.raw.Read(p.poked); err != nil {
 			t.Fatalf("after %d times: %v", n, err)
