@@ -104,6 +104,7 @@ func (s *tlsServer) dialTLS() *tls.Conn {
 func ask(t *testing.T, nc net.Conn, line string) {
 	t.Helper()
 	line += "\n"
+	_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 	go func() { _, _ = io.WriteString(nc, line) }()
 	got := make([]byte, len(line))
 	if _, err := io.ReadFull(nc, got); err != nil || string(got) != line {
@@ -158,28 +159,13 @@ func TestPartOfARecordDoesNotTakeTheDeadlineAway(t *testing.T) {
 func TestFarewellWaitsForRoom(t *testing.T) {
 	for _, expires := range []bool{false, true} {
 		s := newTLSServer(t, new(tlsHost), Limits{})
-		nc := s.dial()
-		ask(t, tls.Client(nc, clientConfig()), "once")
-		c := acquired(t, s.set, (*eventConn).Waiting)
-		size := 0
-		for junk := make([]byte, 1<<16); ; {
-			n, err := c.net.Write(junk, nil)
-			size += n
-			if err == netloop.ErrAgain {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !c.beginCloseNotify(true) || c.phase != eventCloseNotify {
-			t.Fatal("there was room")
-		}
+		c, nc, size := unsentFarewell(t, s)
 		if expires {
 			if c.Expire() {
 				t.Error("the connection is alive after the time for its end")
 			}
 		} else {
+			c.net.SetDeadline(servertest.Never)
 			c.net.Release()
 		}
 		got, err := io.ReadAll(nc)
@@ -192,6 +178,39 @@ func TestFarewellWaitsForRoom(t *testing.T) {
 		_ = nc.Close()
 		servertest.Eventually(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
 	}
+}
+
+// unsentFarewell returns a connection whose alert waits for room, its peer, and the number of bytes
+// before the alert. The caller owns the connection.
+func unsentFarewell(t *testing.T, s *tlsServer) (c *eventConn, nc net.Conn, size int) {
+	t.Helper()
+	servertest.Eventually(t, "an alert that waits for room", func() bool {
+		nc, size = s.dial(), 0
+		ask(t, tls.Client(nc, clientConfig()), "once")
+		c = acquired(t, s.set, (*eventConn).Waiting)
+		for junk := make([]byte, 1<<16); ; {
+			n, err := c.net.Write(junk, nil)
+			size += n
+			if err == netloop.ErrAgain {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		alive := c.beginCloseNotify(true)
+		if alive && c.phase == eventCloseNotify {
+			return true
+		}
+		// the junk has moved on to the peer, and has left room behind
+		if alive {
+			c.net.Release()
+		}
+		_ = nc.Close()
+		servertest.Eventually(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
+		return false
+	})
+	return c, nc, size
 }
 
 // failingHost is a tlsHost whose hooks fail as an application's may.
@@ -212,10 +231,11 @@ func TestHandshakeWhoseHookFails(t *testing.T) {
 	hello := helloOf(t)
 	for name, fail := range map[string]func(){"panic": func() { panic("at the disco") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
-			h := &failingHost{logs: make(chan string, 100), fail: fail}
-			s := newTLSServer(t, h, Limits{})
 			// more often than there are places
-			for range HandshakesPerProc*runtime.GOMAXPROCS(0) + 1 {
+			attempts := HandshakesPerProc*runtime.GOMAXPROCS(0) + 1
+			h := &failingHost{logs: make(chan string, attempts), fail: fail}
+			s := newTLSServer(t, h, Limits{})
+			for range attempts {
 				nc := s.dial()
 				if _, err := nc.Write(hello); err != nil {
 					t.Fatal(err)
@@ -476,6 +496,7 @@ func TestPeersThatReadSlowlyGetTheEnd(t *testing.T) {
 			t.Fatal(fmt.Errorf("after %d of %d bytes: %w", at, bigAnswer, err))
 		}
 		if at%(1<<20) < n {
+			_ = c.SetDeadline(time.Now().Add(servertest.Patience))
 			servertest.Eventually(t, "the server has filled the room that there is now", func() bool {
 				return rests(func() bool { return true }) || s.set.Open() == 0
 			})
