@@ -123,7 +123,8 @@ func TestOwnListenersProbeTheirPeers(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []fasthttp.Engine{fasthttp.EnginePortable, fasthttp.EngineEvent} {
 		for period, want := range map[time.Duration]int{0: 15, -1: 0} {
-			ln, err := net.Listen("tcp4", "127.0.0.1:0")
+			// no other test listens at this address, and could get the port meanwhile
+			ln, err := net.Listen("tcp4", "127.0.0.77:0")
 			servertest.Must(t, err)
 			addr := ln.Addr().String()
 			servertest.Must(t, ln.Close())
