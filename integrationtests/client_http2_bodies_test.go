@@ -481,22 +481,8 @@ func TestHTTP2ClientExpects(t *testing.T) {
 			hc := p.client()
 			hc.ExpectContinueTimeout = servertest.Never
 			c := p.greeted(hc)
-			expecting := func(do func(*fasthttp.Request, *fasthttp.Response) error) (*h2Call, *h2Request) {
-				call := startCall(t, do, "POST", p.URL("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
-					req.Header.Set("Expect", "100-continue")
-					set(req, "some")
-				})
-				r := c.Request()
-				if r.Field("expect") != "100-continue" {
-					t.Errorf("the fields are %v", r.Fields())
-				}
-				c.Sync()
-				if len(r.Content) > 0 || r.Ended {
-					t.Errorf("%d bytes came unasked", len(r.Content))
-				}
-				return call, r
-			}
-			call, r := expecting(hc.Do)
+			expecting := func() (*h2Call, *h2Request) { return startExpecting(t, p, hc, c, set) }
+			call, r := expecting()
 			c.Head(r, endHeaders, "103").Flush()
 			c.Sync()
 			if len(r.Content) > 0 {
@@ -508,14 +494,14 @@ func TestHTTP2ClientExpects(t *testing.T) {
 			call.is(200, "some")
 
 			// a server that asks for the content and begins to answer
-			call, r = expecting(hc.Do)
+			call, r = expecting()
 			c.Head(r, endHeaders, "100").Head(r, endHeaders, "200").Flush()
 			c.EndOf(r)
 			c.Data(r.ID, endStream, string(r.Content)).Flush()
 			call.is(200, "some")
 
 			// a server that begins to answer without asking, and reads
-			call, r = expecting(hc.Do)
+			call, r = expecting()
 			c.Head(r, endHeaders, "200").Flush()
 			c.EndOf(r)
 			c.Data(r.ID, endStream, string(r.Content)).Flush()
@@ -523,7 +509,7 @@ func TestHTTP2ClientExpects(t *testing.T) {
 
 			for _, stream := range []bool{false, true} {
 				hc.StreamResponseBody = stream
-				call, r = expecting(hc.Do)
+				call, r = expecting()
 				c.Head(r, endHeaders, "417").Flush()
 				c.Sync()
 				c.Data(r.ID, endStream, "no").Flush()
@@ -538,18 +524,37 @@ func TestHTTP2ClientExpects(t *testing.T) {
 				}
 			}
 			p.HasAccepted(1)
-
-			p = newH2Peer(t)
-			hc = p.client()
+		})
+		withH2Peer(t, form+" unasked", func(t testing.TB, p *h2Peer) {
+			hc := p.client()
 			hc.ExpectContinueTimeout = h2Limit
-			c = p.greeted(hc)
-			call, r = expecting(hc.Do)
-			c.EndOf(r) // no content was sent
+			c := p.greeted(hc)
+			call, r := startExpecting(t, p, hc, c, set)
+			c.EndOf(r)
 			c.Head(r, endHeaders, "100")
 			c.Respond(r, "200", string(r.Content))
 			call.is(200, "some")
 		})
 	}
+}
+
+// startExpecting begins a call that asks the server before it sends content, and checks that no
+// content has arrived with its head.
+func startExpecting(t testing.TB, p *h2Peer, hc *fasthttp.HostClient, c *h2Side, set func(req *fasthttp.Request, text string)) (*h2Call, *h2Request) {
+	t.Helper()
+	call := startCall(t, hc.Do, "POST", p.URL("/"), func(req *fasthttp.Request, _ *fasthttp.Response) {
+		req.Header.Set("Expect", "100-continue")
+		set(req, "some")
+	})
+	r := c.Request()
+	if r.Field("expect") != "100-continue" {
+		t.Errorf("the fields are %v", r.Fields())
+	}
+	c.Sync()
+	if len(r.Content) > 0 || r.Ended {
+		t.Errorf("%d bytes came unasked", len(r.Content))
+	}
+	return call, r
 }
 
 // TestHTTP2ClientTellsOfHints has informational responses, for which the hooks of the trace

@@ -216,10 +216,10 @@ func TestHTTP2ClientDialsBesideALateOne(t *testing.T) {
 		}
 		return net.Dial("tcp", addr)
 	}
-	err := hc.DoTimeout(requestTo(t, "GET", p.URL("/")), responseFor(t), 50*time.Millisecond)
-	if !errors.Is(err, fasthttp.ErrTimeout) {
-		t.Errorf("got %v", err)
-	}
+	failWhileDialing(t, hc, func(limit time.Duration) error {
+		return hc.DoTimeout(requestTo(t, "GET", p.URL("/")), responseFor(t), limit)
+	})
+	servertest.Eventually(t, "the dial", func() bool { return dials.Load() == 1 })
 	call := startCall(t, func(req *fasthttp.Request, resp *fasthttp.Response) error {
 		return hc.DoTimeout(req, resp, servertest.Patience/2)
 	}, "GET", p.URL("/"))

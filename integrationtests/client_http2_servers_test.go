@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -193,12 +193,17 @@ func originBehind(t *testing.T) string {
 	return port
 }
 
-// freePort returns a port on which nothing has listened a moment ago. It is below the ports
-// that systems assign, which another test could get.
+// portsGiven counts the ports that freePort has tried.
+var portsGiven atomic.Uint32
+
+// freePort returns a port on which nothing has listened a moment ago, and which it has returned to
+// no other test: the programs that get the ports begin to listen later. It is below the ports that
+// systems assign. Other processes begin elsewhere.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
-		ln, err := net.Listen("tcp4", fmt.Sprint("127.0.0.1:", 10_000+rand.N(20_000)))
+		n := uint32(os.Getpid())*64 + portsGiven.Add(1)
+		ln, err := net.Listen("tcp4", fmt.Sprint("127.0.0.1:", 10_000+n%20_000))
 		if err != nil {
 			continue
 		}

@@ -131,6 +131,21 @@ func TestClientDeadlineCoversEveryStage(t *testing.T) {
 	}
 }
 
+// failWhileDialing makes calls whose dial never ends, until one has begun to dial before its time
+// was over. The dial holds its place.
+func failWhileDialing(t *testing.T, hc *fasthttp.HostClient, call func(limit time.Duration) error) {
+	t.Helper()
+	servertest.Doubling(t, func(limit time.Duration) error {
+		if err := call(limit); err != error(fasthttp.ErrTimeout) {
+			t.Fatalf("got %v, want ErrTimeout", err)
+		}
+		if hc.ConnsCount() == 0 {
+			return errors.New("the time was over before the dial")
+		}
+		return nil
+	})
+}
+
 // If a dial succeeds after the timeout of its call, the next call uses the
 // connection.
 func TestClientKeepsConnectionThatCameTooLate(t *testing.T) {
@@ -143,9 +158,7 @@ func TestClientKeepsConnectionThatCameTooLate(t *testing.T) {
 		return net.Dial("tcp4", addr)
 	}
 	req, resp := requestTo(t, fasthttp.MethodGet, p.URL("/")), responseFor(t)
-	if err := hc.DoTimeout(req, resp, servertest.Short); err != error(fasthttp.ErrTimeout) {
-		t.Fatalf("got %v, want ErrTimeout", err)
-	}
+	failWhileDialing(t, hc, func(limit time.Duration) error { return hc.DoTimeout(req, resp, limit) })
 	close(gate)
 	servertest.Eventually(t, "the late connection idle", func() bool { return hc.IdleConnsCount() == 1 })
 	servertest.Must(t, hc.Do(req, resp))

@@ -156,7 +156,8 @@ func TestHTTP2ShutdownAnswersWhatWasAccepted(t *testing.T) {
 // TestHTTP2ShutdownInTwoSteps checks the frames with which connections end (RFC 9113 section
 // 6.8).
 func TestHTTP2ShutdownInTwoSteps(t *testing.T) {
-	overHTTP2(t, func(t *testing.T, start http2Starter) {
+	t.Parallel()
+	forEachHTTP2ClientInTime(t, func(t testing.TB, start http2Starter) {
 		g := servertest.NewGate()
 		s := start(&fasthttp.Server{Handler: passing(g)})
 		c, idle := s.dialFrames(t), s.dialFrames(t)

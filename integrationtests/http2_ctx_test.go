@@ -2,6 +2,7 @@ package integrationtests
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -177,7 +178,16 @@ func TestHTTP2LargeBodies(t *testing.T) {
 		s := start(&fasthttp.Server{MaxRequestBodySize: size, Handler: func(ctx *fasthttp.RequestCtx) {
 			fmt.Fprint(ctx, len(ctx.PostBody()))
 		}})
-		resp := s.do(t, s.request(t, "POST", "/", io.LimitReader(plenty{}, size)))
+		// the timeout is for each piece, not for all of them
+		ctx, giveUp := context.WithCancel(t.Context())
+		defer giveUp()
+		late := time.AfterFunc(servertest.Patience, giveUp)
+		defer late.Stop()
+		body := servertest.ReadFunc(func(p []byte) (int, error) {
+			late.Reset(servertest.Patience)
+			return plenty{}.Read(p)
+		})
+		resp := s.do(t, s.request(t, "POST", "/", io.LimitReader(body, size)).WithContext(ctx))
 		if resp.StatusCode != 200 || resp.Content != fmt.Sprint(size) {
 			t.Errorf("got %d %q", resp.StatusCode, resp.Content)
 		}

@@ -42,6 +42,16 @@ func forEachHTTP2Client(t *testing.T, test func(t *testing.T, start http2Starter
 	}
 }
 
+// forEachHTTP2ClientInTime is forEachHTTP2Client with runInTime.
+func forEachHTTP2ClientInTime(t *testing.T, test func(t testing.TB, start http2Starter)) {
+	t.Helper()
+	for _, e := range servertest.OfEachKind(t, servertest.SocketEngines) {
+		runInTime(t, e.Name, func(t testing.TB) {
+			test(t, func(s *fasthttp.Server) *http2Server { return startHTTP2(t, e, s) })
+		})
+	}
+}
+
 // overHTTP2Time is overTime for HTTP/2.
 func overHTTP2Time(t *testing.T, test func(t testing.TB, start http2Starter)) {
 	t.Parallel()

@@ -134,14 +134,25 @@ func startPush(t testing.TB, e servertest.Engine, way string, s *fasthttp.Server
 // open sends a GET, and returns the body of the response. end makes the client leave.
 func (c *pushClient) open(t testing.TB, path string) (r *bufio.Reader, end func()) {
 	t.Helper()
+	r, end, err := c.tryOpen(t, path)
+	servertest.Must(t, err)
+	return r, end
+}
+
+// tryOpen is open, which may fail.
+func (c *pushClient) tryOpen(t testing.TB, path string) (r *bufio.Reader, end func(), err error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	req, err := http.NewRequestWithContext(ctx, "GET", c.url(path), nil)
 	servertest.Must(t, err)
 	resp, err := c.client.Do(req)
-	servertest.Must(t, err)
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
 	end = func() { cancel(); _ = resp.Body.Close() }
 	t.Cleanup(end)
-	return bufio.NewReader(resp.Body), end
+	return bufio.NewReader(resp.Body), end, nil
 }
 
 // url returns the URL of a path.

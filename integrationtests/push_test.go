@@ -283,12 +283,18 @@ func TestPushedPieceHasALimitedTime(t *testing.T) {
 	// more than sockets take whose peer reads nothing; Send copies it
 	noise := sync.OnceValue(func() []byte { return servertest.Noise(24 << 20) })
 	forEachPush(t, func(t *testing.T, start func(s *fasthttp.Server) *pushClient) {
-		handler, made := pushes(func(ctx *fasthttp.RequestCtx, _ *pushed) { ctx.Response.PieceTimeout = servertest.Short })
-		cl := start(&fasthttp.Server{Handler: handler})
-		cl.open(t, "/")
-		p := beginning(t, made)
-		servertest.Must(t, p.push.Send(noise()))
-		p.wantEnd(t, func(err error) bool { return err != nil })
+		servertest.Doubling(t, func(limit time.Duration) error {
+			handler, made := pushes(func(ctx *fasthttp.RequestCtx, _ *pushed) { ctx.Response.PieceTimeout = limit })
+			cl := start(&fasthttp.Server{Handler: handler})
+			// the head has the same time
+			if _, _, err := cl.tryOpen(t, "/"); err != nil {
+				return err
+			}
+			p := beginning(t, made)
+			servertest.Must(t, p.push.Send(noise()))
+			p.wantEnd(t, func(err error) bool { return err != nil })
+			return nil
+		})
 	})
 }
 
@@ -297,15 +303,23 @@ func TestPushedPieceTimeoutIsReported(t *testing.T) {
 	t.Parallel()
 	piece := fasthttp.NewPushPiece(unreadable())
 	forEachEngine(t, func(t *testing.T, start starter) {
-		handler, made := pushes(nil)
-		ts := start(&fasthttp.Server{Handler: handler, WriteTimeout: servertest.Short})
-		if !ts.Engine.Sockets {
-			t.Skip("memory takes everything")
-		}
-		openHead(t, ts.Dial(), servertest.Get("/"))
-		p := beginning(t, made)
-		servertest.Must(t, p.push.SendPiece(piece))
-		p.wantEnd(t, func(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) })
+		servertest.Doubling(t, func(limit time.Duration) error {
+			handler, made := pushes(nil)
+			ts := start(&fasthttp.Server{Handler: handler, WriteTimeout: limit})
+			if !ts.Engine.Sockets {
+				t.Skip("memory takes everything")
+			}
+			c := ts.Dial()
+			c.Get("/")
+			// the head has the same time
+			if _, err := c.R.ReadString('\n'); err != nil {
+				return err
+			}
+			p := beginning(t, made)
+			servertest.Must(t, p.push.SendPiece(piece))
+			p.wantEnd(t, func(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) })
+			return nil
+		})
 	})
 }
 
