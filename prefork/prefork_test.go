@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -154,13 +153,7 @@ func startFamily(t *testing.T, role, engine string) *family {
 // form in which they get their certificate.
 func startFamilyOfTLS(t *testing.T, role, engine, how string) *family {
 	t.Helper()
-	// a port that was free a moment ago
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &family{addr: ln.Addr().String()}
-	_ = ln.Close()
+	f := &family{addr: reserve(t)}
 	f.cmd = exec.Command(os.Args[0])
 	f.cmd.Env = append(os.Environ(), roleEnv+"="+role, "PREFORK_TEST_ADDR="+f.addr, "PREFORK_TEST_ENGINE="+engine, "GOMAXPROCS=2")
 	if how != "" {
