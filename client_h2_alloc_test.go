@@ -23,9 +23,9 @@ func TestHTTP2CallsDoNotAllocate(t *testing.T) {
 	l, _ := servertest.ListenTCP(t)
 	go func() { _ = s.Serve(l) }()
 	defer func() { _ = s.Shutdown() }()
-	c := &Client{}
+	c := &Client{MaxIdleConnDuration: servertest.Never}
 	// every write to its connections blocks, so separate goroutines write
-	waits := &Client{Dial: func(addr string) (net.Conn, error) {
+	waits := &Client{MaxIdleConnDuration: servertest.Never, Dial: func(addr string) (net.Conn, error) {
 		nc, err := net.Dial("tcp4", addr)
 		return struct{ net.Conn }{nc}, err
 	}}

@@ -47,7 +47,7 @@ func h2Echo(t *testing.T, secure bool) (*httptest.Server, *Client) {
 	p.SetHTTP2(true)
 	p.SetUnencryptedHTTP2(true)
 	s.Config.Protocols = &p
-	c := &Client{}
+	c := &Client{MaxIdleConnDuration: servertest.Never}
 	if secure {
 		s.EnableHTTP2 = true
 		s.StartTLS()
@@ -223,7 +223,7 @@ func TestHTTP2ClientTimes(t *testing.T) {
 	go func() { _ = s.Serve(l) }()
 	defer func() { _ = s.Shutdown() }()
 	defer close(release)
-	c := &HostClient{Addr: l.Addr().String()}
+	c := &HostClient{Addr: l.Addr().String(), MaxIdleConnDuration: servertest.Never}
 	c.Protocols.SetUnencryptedHTTP2(true)
 	if _, err := c.AcquireConn(0, false); err == nil {
 		t.Error("a connection that others use was handed out")

@@ -150,7 +150,8 @@ func TestDialContext(t *testing.T) {
 	type key struct{}
 	dials := 0
 	client := &Client{
-		DialTimeout: func(string, time.Duration) (net.Conn, error) { return nil, errors.New("the wrong one") },
+		MaxIdleConnDuration: servertest.Never,
+		DialTimeout:         func(string, time.Duration) (net.Conn, error) { return nil, errors.New("the wrong one") },
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			dials++
 			if _, limited := ctx.Deadline(); ctx.Value(key{}) != "value" || network != "tcp" || addr != p.Addr() || !limited {

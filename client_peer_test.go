@@ -9,9 +9,10 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// hostFor returns a client of p, of which nothing must be left when the test ends.
+// hostFor returns a client of p, of which nothing must be left when the test ends. It closes no
+// connection because the machine has stood still for as long as one may be idle by default.
 func hostFor(p *servertest.Peer) *HostClient {
-	return servertest.EndsWith(p.T, &HostClient{Addr: p.Addr()})
+	return servertest.EndsWith(p.T, &HostClient{Addr: p.Addr(), MaxIdleConnDuration: servertest.Never})
 }
 
 // requestTo returns a request, which is released when the test ends.

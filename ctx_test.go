@@ -335,7 +335,7 @@ func TestCtxLogger(t *testing.T) {
 		t.Fatalf("logged %q", lines)
 	}
 	for i, said := range []string{"first 1", "second %d"} {
-		if !regexp.MustCompile(`^0\.[0-9]{3} ` + regexp.QuoteMeta(text) + ` - ` + regexp.QuoteMeta(said) + `$`).MatchString(lines[i]) {
+		if !regexp.MustCompile(`^[0-9]+\.[0-9]{3} ` + regexp.QuoteMeta(text) + ` - ` + regexp.QuoteMeta(said) + `$`).MatchString(lines[i]) {
 			t.Errorf("logged %q", lines[i])
 		}
 	}

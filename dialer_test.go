@@ -279,7 +279,7 @@ func TestDialerNeverHasMoreDialsThanSeats(t *testing.T) {
 	var dials sync.WaitGroup
 	for range all {
 		dials.Go(func() {
-			conn, err := d.DialTimeout("127.0.0.1:"+port, time.Minute)
+			conn, err := d.DialTimeout("127.0.0.1:"+port, servertest.Never)
 			if err != nil {
 				t.Error(err)
 				return

@@ -61,7 +61,8 @@ func TestServerOfABlockingListener(t *testing.T) {
 var eventEngine = servertest.Engines[1]
 
 func TestListenerInBlockingMode(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
+	// for many steps, each of which may take long
+	ctx, cancel := context.WithTimeout(t.Context(), 5*servertest.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestServerOfABlockingListener$", "-test.v")
 	cmd.Env = append(os.Environ(), blockedVariable+"=1")

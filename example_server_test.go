@@ -30,6 +30,8 @@ func local(handler fasthttp.RequestHandler) (url string, stop func()) {
 		if err := server.Shutdown(); err != nil {
 			log.Fatal(err)
 		}
+		// for a Serve that begins only now
+		ln.Close()
 		if err := <-served; err != nil {
 			log.Fatal(err)
 		}

@@ -48,6 +48,8 @@ func serve(server *fasthttp.Server) (client *fasthttp.Client, stop func()) {
 		if err := server.Shutdown(); err != nil {
 			log.Fatal(err)
 		}
+		// for a Serve that begins only now
+		ln.Close()
 		if err := <-served; err != nil {
 			log.Fatal(err)
 		}

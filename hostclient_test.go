@@ -32,7 +32,8 @@ func TestHostClientCallAllocatesNothing(t *testing.T) {
 		}
 	}()
 	dial := func(string) (net.Conn, error) { return ln.Dial() }
-	client := &Client{Dial: dial}
+	// the peer has only one connection
+	client := &Client{Dial: dial, MaxIdleConnDuration: servertest.Never}
 	defer client.CloseIdleConnections()
 	req, resp := requestTo(t, MethodPost, "http://example.com/path?query"), responseFor(t)
 	req.SetBodyString("a body")
@@ -359,7 +360,7 @@ func TestClientSharesHosts(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	var configured []string
 	client := &Client{
-		Name: "mine",
+		Name: "mine", MaxIdleConnDuration: servertest.Never,
 		Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) },
 		ConfigureClient: func(hc *HostClient) error {
 			configured = append(configured, hc.Addr)
@@ -397,7 +398,10 @@ func TestClientSharesHosts(t *testing.T) {
 
 func TestClientDropsHostsThatAreNotUsed(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
-	client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) }}
+	client := &Client{
+		MaxIdleConnDuration: servertest.Never,
+		Dial:                func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) },
+	}
 	for i := range 20 {
 		if _, _, err := client.Get(nil, fmt.Sprintf("http://host%d.test/", i)); err != nil {
 			t.Fatal(err)
