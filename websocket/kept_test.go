@@ -1,6 +1,7 @@
 package websocket_test
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"sync/atomic"
@@ -108,6 +109,8 @@ func TestConnsAreKeptAfterTheirFunctions(t *testing.T) {
 		"context":    {EnableCompression: true, Compression: websocket.Compression{ContextTakeover: true, WindowBits: 10}},
 		"released":   {EnableCompression: true, ReleaseContext: true, CloseTimeout: -1},
 	} {
+		// the messages being written may have to wait for the peer, and the Close frame for them
+		u.CloseTimeout = cmp.Or(u.CloseTimeout, closing)
 		d := websocket.Dialer{EnableCompression: true, Compression: u.Compression}
 		t.Run(name, func(t *testing.T) {
 			servertest.ForEachEngine(t, prepareServer, func(t *testing.T, start servertest.Starter[*fasthttp.Server]) {
