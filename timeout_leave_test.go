@@ -140,10 +140,9 @@ func TestTakeTimeoutResponse(t *testing.T) {
 
 // A goroutine that waits for the end of a context without a server would wait forever.
 func TestNothingWaitsForALentContextWithoutServer(t *testing.T) {
-	ctx := new(RequestCtx)
-	// outside of the bubble, since all such contexts of the process have a channel in common
-	ctx.Init(nil, nil, nil)
 	bubble(t, func(t *testing.T) {
+		ctx := new(RequestCtx)
+		ctx.Init(nil, nil, nil)
 		TimeoutHandler(func(ctx *RequestCtx) {
 			context.AfterFunc(ctx, func() { t.Error("the context has ended") })
 		}, servertest.Never, "late")(ctx)
