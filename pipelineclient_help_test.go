@@ -188,25 +188,15 @@ func TestPipelineEndsUnderACallerThatWrites(t *testing.T) {
 	peer.HasAccepted(2)
 }
 
-// Many callers share one processor, so that each of them runs until it waits. They all get their
-// responses by one write, so that the pace of the peer does not matter.
+// Many callers share one processor, so that each of them runs until it waits.
 func TestPipelineBatchesOfManyCallers(t *testing.T) {
-	const callers, each = 50, 40
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	peer := startPipelinePeer(t, func(c *servertest.PeerConn) {
-		responses, n := "", 0
-		for request := c.Asked(); request != ""; request = c.Asked() {
-			responses += servertest.Head("HTTP/1.1 200 OK", "Content-Length: "+strconv.Itoa(len(request))) + request
-			if n++; n == callers || request == "GET /settle" {
-				c.Send(responses)
-				responses, n = "", 0
-			}
-		}
-	})
+	peer := startPipelinePeer(t, (*servertest.PeerConn).Echo)
 	var w callerWrites
 	c := w.client(peer)
 	w.settle(t, c)
 	w.writes.Store(0)
+	const callers, each = 50, 40
 	var calls sync.WaitGroup
 	for range callers {
 		calls.Go(func() {
