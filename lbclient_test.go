@@ -197,18 +197,19 @@ func TestLBClientContextEndsTheCall(t *testing.T) {
 
 // If a deadline passes, that counts as a failure of the client, as with DoDeadline.
 func TestLBClientBlamesWhoIsLate(t *testing.T) {
-	p := servertest.Silent(t)
-	var blamed error
-	lb := &LBClient{Clients: []BalancingClient{hostFor(p)}, HealthCheck: func(_ *Request, _ *Response, err error) bool {
-		blamed = err
-		return err == nil
-	}}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
-	defer cancel()
-	err := lb.DoContext(ctx, requestTo(t, MethodGet, p.URL("/")), responseFor(t))
-	if !errors.Is(err, context.DeadlineExceeded) || blamed != err {
-		t.Errorf("got %v, and the client is blamed for %v", err, blamed)
-	}
+	callInBubble(t, (*servertest.PeerConn).UntilClosed, func(t *testing.T, hc *HostClient) {
+		var blamed error
+		lb := &LBClient{Clients: []BalancingClient{hc}, HealthCheck: func(_ *Request, _ *Response, err error) bool {
+			blamed = err
+			return err == nil
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := lb.DoContext(ctx, requestTo(t, MethodGet, "http://peer.test/"), responseFor(t))
+		if !errors.Is(err, context.DeadlineExceeded) || blamed != err {
+			t.Errorf("got %v, and the client is blamed for %v", err, blamed)
+		}
+	})
 }
 
 func TestLBClientPrefersTheLeastLoaded(t *testing.T) {

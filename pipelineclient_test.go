@@ -421,9 +421,8 @@ func TestPipelineUsesAllConnections(t *testing.T) {
 	c.MaxConns = n
 	var calls sync.WaitGroup
 	for i := range n {
-		had := c.PendingRequests()
+		servertest.Eventually(t, "the calls before", func() bool { return c.taken() == i })
 		calls.Go(func() { expectPipelined(t, c, MethodGet, "/"+strconv.Itoa(i)) })
-		servertest.Eventually(t, "the call", func() bool { return c.PendingRequests() != had })
 	}
 	calls.Wait()
 	peer.HasAccepted(n)

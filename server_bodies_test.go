@@ -23,6 +23,12 @@ func takes(t *testing.T, s *Server, want int64) {
 	servertest.Eventually(t, fmt.Sprintf("%d bytes", want), func() bool { return s.bodies.Used() == want })
 }
 
+// age makes it appear that the bodies of the server, n of which arrive, last moved that long ago.
+func age(t *testing.T, s *Server, n int, ago time.Duration) {
+	t.Helper()
+	servertest.Eventually(t, "all bodies that arrive", func() bool { return s.bodies.Age(ago) == n })
+}
+
 // expectBusy reads the response that refuses a request, and the end of the
 // connection.
 func expectBusy(c *servertest.Conn) {
@@ -73,7 +79,7 @@ func TestRequestBodyMemoryIsLimited(t *testing.T) {
 		s := &Server{MaxRequestBodyMemory: holdersMemory, Handler: sayLength}
 		ts := start(s)
 		clients := holders(t, ts)
-		s.bodies.Age(-time.Hour)
+		age(t, s, len(clients), -time.Hour)
 
 		c := ts.Dial()
 		_, _ = io.WriteString(c.Conn, servertest.Part("/", 100_000, 100_000))
@@ -128,7 +134,7 @@ func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
 		for _, c := range holders(t, ts) {
 			waits(c)
 		}
-		s.bodies.Age(time.Minute)
+		age(t, s, len(waiting), time.Minute)
 		c := ts.Dial()
 		for range 2 {
 			c.Send(servertest.Part("/", 200_000, 200_000))
@@ -223,7 +229,7 @@ func TestFormsThatAreSpooledCount(t *testing.T) {
 			forms = append(forms, c)
 			takes(t, s, int64(i+1)*formMemory)
 		}
-		s.bodies.Age(-time.Hour)
+		age(t, s, len(forms), -time.Hour)
 		c := ts.Dial()
 		_, _ = io.WriteString(c.Conn, servertest.Part("/", 2_000_000, 2_000_000))
 		expectBusy(c)

@@ -56,7 +56,7 @@ func refusesLateRequests(t *testing.T, e servertest.Engine, isHTTP2 bool) {
 	for i := range clients {
 		c := &HostClient{Addr: "127.0.0.1", IsTLS: e.TLS, TLSConfig: servertest.TrustCertificate(), Dial: func(string) (net.Conn, error) {
 			return net.Dial(r.Listener.Addr().Network(), r.Listener.Addr().String())
-		}}
+		}, MaxIdleConnDuration: servertest.Never}
 		if isHTTP2 {
 			c.Protocols.SetHTTP2(true)
 			c.Protocols.SetUnencryptedHTTP2(true)

@@ -30,7 +30,6 @@ func crowd(t *testing.T, s *Server) (clients []*servertest.Conn) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = nc.Close() })
-		_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 		clients = append(clients, &servertest.Conn{Conn: nc, T: t})
 	}
 	servertest.Eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == 2*maxCachedCtxs })
@@ -58,6 +57,7 @@ func TestManyConnectionsGoOnAfterTheyHaveWaited(t *testing.T) {
 	for round := range 3 {
 		for i, c := range clients {
 			path := fmt.Sprintf("/%d/%d", round, i)
+			_ = c.SetDeadline(time.Now().Add(servertest.Patience))
 			switch i % 4 {
 			case 0:
 				c.Send(servertest.Get(path))
@@ -97,7 +97,6 @@ func TestTimeOfAWaitIsNotThatOfTheRequest(t *testing.T) {
 			}
 		}}
 		c := crowd(t, s)[0]
-		_ = c.SetDeadline(time.Time{})
 		for range 2 {
 			time.Sleep(idle - time.Second)
 			c.Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo")
@@ -135,7 +134,6 @@ func TestTimeOfAResponseIsNotThatOfTheNext(t *testing.T) {
 			},
 		}
 		c := crowd(t, s)[0]
-		_ = c.SetDeadline(time.Time{})
 		c.Send(servertest.Get("/once"))
 		b := make([]byte, 4096)
 		if _, err := c.Read(b); err != nil {

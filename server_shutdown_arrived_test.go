@@ -66,7 +66,8 @@ func (c *busyConn) SetReadDeadline(t time.Time) error {
 		default:
 		}
 	}
-	return c.Conn.SetReadDeadline(t)
+	// a Read that returns something is never late
+	return nil
 }
 
 func (c *busyConn) Read(p []byte) (int, error) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -554,19 +555,30 @@ func TestAServerLeavesTheSocketOfItsSuccessorAlone(t *testing.T) {
 }
 
 func TestListenAndServe(t *testing.T) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
 	s := &Server{Handler: echo, TCPKeepalive: true, TCPKeepalivePeriod: time.Minute}
-	if err := s.ListenAndServe(addr); err == nil {
-		t.Error("no error for an address in use")
-	}
-	_ = ln.Close()
-	served := make(chan error, 1)
-	go func() { served <- s.ListenAndServe(addr) }()
-	c := servertest.DialOnceServed(t, addr)
+	var addr string
+	var served <-chan error
+	servertest.Eventually(t, "a port that no other program takes meanwhile", func() bool {
+		ln, err := net.Listen("tcp4", "127.0.0.1:0")
+		servertest.Must(t, err)
+		addr = ln.Addr().String()
+		if err := s.ListenAndServe(addr); err == nil {
+			t.Error("no error for an address in use")
+		}
+		_ = ln.Close()
+		served = inBackground(func() error { return s.ListenAndServe(addr) })
+		servertest.Eventually(t, "the server", func() bool { return s.conns.Listeners() > 0 || len(served) > 0 })
+		if len(served) == 0 {
+			return true
+		}
+		if err := servertest.Receive(t, "the error", served); !errors.Is(err, syscall.EADDRINUSE) {
+			t.Fatal(err)
+		}
+		return false
+	})
+	nc, err := net.Dial("tcp4", addr)
+	servertest.Must(t, err)
+	c := servertest.NewConn(t, nc)
 	c.Get("/")
 	c.Expect(200, servertest.Echoed("GET", "/", ""))
 	servertest.ShutDown(t, s)

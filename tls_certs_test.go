@@ -116,17 +116,19 @@ func TestTLSReloaderKeepsWhatWorked(t *testing.T) {
 }
 
 func TestTLSReloaderLooksAtFilesNowAndThen(t *testing.T) {
-	f := newCertFiles(t, "old.test")
-	r, _ := newTestReloader(t, f)
-	for _, interval := range []time.Duration{0, time.Hour} {
-		r.Interval = interval
-		f.renew(t, "new.test")
-		checkHost(t, r, "old.test")
-	}
-	if err := r.Reload(); err != nil {
-		t.Fatal(err)
-	}
-	checkHost(t, r, "new.test")
+	servertest.Bubble(t, func(t *testing.T) {
+		f := newCertFiles(t, "old.test")
+		r, _ := newTestReloader(t, f)
+		for _, interval := range []time.Duration{0, time.Hour} {
+			r.Interval = interval
+			f.renew(t, "new.test")
+			checkHost(t, r, "old.test")
+		}
+		if err := r.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		checkHost(t, r, "new.test")
+	})
 }
 
 func TestTLSReloaderChoosesByHost(t *testing.T) {

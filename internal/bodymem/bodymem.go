@@ -397,16 +397,19 @@ func (m *Memory) stalledSince(since, n int64) (last, next int64, some bool) {
 }
 
 // Age makes it appear that the arriving bodies last moved that long ago, those with a
-// lower key earlier; a negative age is in the future. It is for tests.
-func (m *Memory) Age(age time.Duration) {
+// lower key earlier; a negative age is in the future. It returns how many they are: a body that is
+// counted may not be among them yet. It is for tests.
+func (m *Memory) Age(age time.Duration) (arriving int) {
 	then := now() - int64(age)
 	for i := range m.shards {
 		shard := &m.shards[i]
 		shard.mu.Lock()
 		for h := shard.first; h != nil; h = h.next {
 			h.moved.Store(then + int64(h.key))
+			arriving++
 		}
 		shard.mu.Unlock()
 	}
 	m.quietUntil.Store(math.MinInt64)
+	return arriving
 }
