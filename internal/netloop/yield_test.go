@@ -71,7 +71,7 @@ func othersGetTheirTurn(t *testing.T, waits bool) {
 	for i := range peers {
 		peers[i] = w.call(handle)
 	}
-	// its read would forget that something has come before
+	// its read would forget what has arrived before
 	servertest.Receive(t, "the read of another descriptor", reads)
 	w.send(peers[0], "x")
 	at := servertest.Receive(t, "the turn of another descriptor", turn)
