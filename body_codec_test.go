@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -75,6 +77,81 @@ func TestBodyUncompressedReadsAllFieldsOfARequest(t *testing.T) {
 	req.Header.Add(HeaderContentEncoding, "br")
 	if got, err := req.BodyUncompressed(); err != nil || !bytes.Equal(got, content) {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// RFC 9110 section 5.3: several lines of a field that is a list are one list.
+func TestContentEncodingLinesOfAResponseAreOneList(t *testing.T) {
+	content := servertest.SampleText(3_000)
+	encoded := string(AppendBrotliBytes(nil, AppendGzipBytes(nil, content)))
+	for _, c := range []struct{ lines, want string }{
+		{"Content-Encoding: gzip\r\nContent-Encoding: br\r\n", "gzip, br"},
+		{"Content-Encoding: gzip\r\nServer: a\r\nX: 1\r\ncontent-encoding:br\r\nEtag: 1\r\n", "gzip, br"},
+		{"content-encoding: identity \r\nX-Long: " + strings.Repeat("a", 100) + "\r\nCONTENT-ENCODING: gzip\r\nContent-Encoding: br\r\n", "identity, gzip, br"},
+		{"Content-Encoding:\r\nContent-Encoding: gzip, br\r\n", "gzip, br"},
+		{"Content-Encoding: gzip, br\r\nContent-Encoding:\r\n", "gzip, br"},
+	} {
+		wire := "HTTP/1.1 200 OK\r\n" + c.lines + "Content-Length: " + string(AppendUint(nil, len(encoded))) + "\r\n\r\n" + encoded
+		for name, r := range map[string]io.Reader{
+			"at once":      strings.NewReader(wire),
+			"byte by byte": iotest.OneByteReader(strings.NewReader(wire)),
+		} {
+			var resp Response
+			if err := resp.Read(bufio.NewReader(r)); err != nil {
+				t.Fatalf("%q %s: %v", c.lines, name, err)
+			}
+			h := &resp.Header
+			if got := string(h.ContentEncoding()); got != c.want {
+				t.Errorf("%q %s: Content-Encoding is %q", c.lines, name, got)
+			}
+			if all := h.PeekAll(HeaderContentEncoding); len(all) != 1 || string(all[0]) != c.want {
+				t.Errorf("%q %s: all are %q", c.lines, name, all)
+			}
+			if got := h.String(); !strings.Contains(got, "\r\nContent-Encoding: "+c.want+"\r\n") || strings.Count(strings.ToLower(got), "content-encoding") != 1 {
+				t.Errorf("%q %s: the head is written as %q", c.lines, name, got)
+			}
+			if got, err := resp.BodyUncompressed(); err != nil || !bytes.Equal(got, content) {
+				t.Errorf("%q %s: %d bytes, %v", c.lines, name, len(got), err)
+			}
+			if h.SetContentEncoding("zstd"); strings.Count(strings.ToLower(h.String()), "content-encoding") != 1 {
+				t.Errorf("%q %s: set, it is written as %q", c.lines, name, h.String())
+			}
+			if h.Del(HeaderContentEncoding); strings.Contains(strings.ToLower(h.String()), "content-encoding") {
+				t.Errorf("%q %s: deleted, it is written as %q", c.lines, name, h.String())
+			}
+		}
+	}
+}
+
+func TestClientsKeepAllContentEncodings(t *testing.T) {
+	content := servertest.SampleText(3_000)
+	encoded := AppendBrotliBytes(nil, AppendGzipBytes(nil, content))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Encoding"] = []string{"gzip", "br"}
+		_, _ = w.Write(encoded)
+	}))
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetHTTP1(true)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	defer s.Close()
+	for _, http2 := range []bool{false, true} {
+		c := &Client{}
+		defer c.CloseIdleConnections()
+		c.Protocols.SetHTTP1(!http2)
+		c.Protocols.SetUnencryptedHTTP2(http2)
+		var req Request
+		var resp Response
+		req.SetRequestURI(s.URL)
+		if err := c.Do(&req, &resp); err != nil {
+			t.Fatalf("HTTP/2 %v: %v", http2, err)
+		}
+		if got := string(resp.Header.ContentEncoding()); got != "gzip, br" {
+			t.Errorf("HTTP/2 %v: Content-Encoding is %q", http2, got)
+		}
+		if got, err := resp.BodyUncompressed(); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("HTTP/2 %v: %d bytes, %v", http2, len(got), err)
+		}
 	}
 }
 

@@ -82,6 +82,19 @@ func (h *Header) adopt(role http1.Role, head *http1.Head) {
 	if head.Has(http1.HasCoding | http1.HasTrailer) {
 		h.adoptChunks(head)
 	}
+	if head.Has(http1.ManyEncodings) {
+		h.joinEncodings()
+	}
+}
+
+// joinEncodings makes one list of the Content-Encoding lines of a response.
+func (h *Header) joinEncodings() {
+	all := append([]byte(nil), h.List.Bytes(h.Slots[SlotContentEncoding])...)
+	for i := h.List.FindID(field.ContentEncoding, 0); i >= 0; i = h.List.FindID(field.ContentEncoding, i+1) {
+		all = append(append(all, ", "...), h.List.Value(i)...)
+	}
+	h.RemoveID(field.ContentEncoding)
+	h.StoreSlot(SlotContentEncoding, all)
 }
 
 // adoptChunks is the part of adopt for a message in chunks, or with trailers.

@@ -57,6 +57,8 @@ func (h *Head) wideLines(role Role, b []byte, fields *field.List) (err error) {
 	// as in usualLines
 	w.Until = h.next + shortestLine*min(h.Limits.Fields-h.Lines, len(b))
 	for {
+		// A walk takes one line for a slot. All but the first of these lines are for apply.
+		w.Slots[contentEncoding-1] = h.Slots[SlotContentEncoding]
 		fields.AppendLines(&w)
 		h.Lines += w.Lines
 		if h.takeWalk(role, &w); w.Left == field.LeftLine {
@@ -552,7 +554,14 @@ func (h *Head) apply(what effect, role Role, b []byte, at field.Span) (keep bool
 	case server:
 		h.place(SlotServer, at)
 	case contentEncoding:
-		h.place(SlotContentEncoding, at)
+		switch first := h.Slots[SlotContentEncoding]; {
+		case first.Len == 0 || h.KeepAll:
+			h.place(SlotContentEncoding, at)
+		case at.Len > 0:
+			// the lines are one list (RFC 9110 section 5.3)
+			h.Flags |= ManyEncodings
+			return true, nil
+		}
 	case contentLength:
 		err = h.noteLength(role, textAt(b, at))
 	case transferEncoding:

@@ -107,6 +107,7 @@ const (
 	ManyHosts                     // more than one
 	HasTrailer                    // Trailer
 	HasCookie                     // Cookie, or Set-Cookie in a response
+	ManyEncodings                 // in a response: Content-Encoding lines after that of the slot, which are in the list
 )
 
 // Expects is the set of the flags of an Expect field.
