@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http/httptrace"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +48,13 @@ func TestClientTimeoutLimitsTheWholeCall(t *testing.T) {
 				return nil, ctx.Err()
 			}
 		}},
+		"content": {serve: func(c *servertest.PeerConn) {
+			c.Head()
+			time.Sleep(late) // bubble: within callInBubble
+		}, set: func(_ *HostClient, req *Request) {
+			req.Header.SetMethod(MethodPost)
+			req.SetBody(make([]byte, 32<<20))
+		}},
 		"retries": {serve: func(c *servertest.PeerConn) {
 			c.Request()
 			time.Sleep(11 * time.Second) // bubble: within callInBubble
@@ -73,25 +82,84 @@ func TestClientTimeoutLimitsTheWholeCall(t *testing.T) {
 				return hc.DoContext(context.Background(), req, resp)
 			}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			callInBubble(t, tc.serve, func(t *testing.T, hc *HostClient) {
-				hc.Timeout = time.Minute
-				req, resp := requestTo(t, MethodGet, "http://peer.test/"), responseFor(t)
-				if tc.set != nil {
-					tc.set(hc, req)
-				}
-				if tc.do == nil {
-					tc.do = (*HostClient).Do
-				}
-				takesTime(t, "the call", time.Minute, func() {
-					if err := tc.do(hc, req, resp); !errors.Is(err, error(ErrTimeout)) {
-						t.Errorf("got %v, want ErrTimeout", err)
+		for _, timeless := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/timeless=%v", name, timeless), func(t *testing.T) {
+				callInBubble(t, tc.serve, func(t *testing.T, hc *HostClient) {
+					hc.Timeout = time.Minute
+					req, resp := requestTo(t, MethodGet, "http://peer.test/"), responseFor(t)
+					if timeless {
+						timelessly(hc)
+					}
+					if tc.set != nil {
+						tc.set(hc, req)
+					}
+					if tc.do == nil {
+						tc.do = (*HostClient).Do
+					}
+					takesTime(t, "the call", time.Minute, func() {
+						if err := tc.do(hc, req, resp); !errors.Is(err, error(ErrTimeout)) {
+							t.Errorf("got %v, want ErrTimeout", err)
+						}
+					})
+					_ = resp.CloseBodyStream()
+				})
+			})
+		}
+	}
+}
+
+// timelessly makes a client dial connections without deadlines.
+func timelessly(hc *HostClient) {
+	dial := hc.DialContext
+	hc.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		return servertest.TimelessConn{Conn: conn}, err
+	}
+}
+
+// Calls over a connection without deadlines have time limits, and share it.
+func TestHTTP2CallsOverATimelessConnection(t *testing.T) {
+	var held chan struct{}
+	s := &Server{Handler: func(ctx *RequestCtx) {
+		if string(ctx.Path()) == "/late" {
+			<-held // bubble: within inBubble
+		}
+		ctx.SetBodyString("ok")
+	}}
+	s.Protocols.SetUnencryptedHTTP2(true)
+	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
+		held = make(chan struct{})
+		defer close(held)
+		var dials atomic.Int32
+		hc := &HostClient{Addr: "peer.test", Protocols: s.Protocols, Timeout: time.Minute}
+		hc.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			dials.Add(1)
+			return dial().Conn, nil
+		}
+		timelessly(hc)
+		defer hc.CloseIdleConnections()
+		call := func(path string) error {
+			return hc.Do(requestTo(t, MethodGet, "http://peer.test"+path), responseFor(t))
+		}
+		var calls sync.WaitGroup
+		for range 3 {
+			calls.Go(func() {
+				takesTime(t, "a late call", time.Minute, func() {
+					if err := call("/late"); !errors.Is(err, error(ErrTimeout)) {
+						t.Errorf("late: got %v, want ErrTimeout", err)
 					}
 				})
-				_ = resp.CloseBodyStream()
 			})
-		})
-	}
+			time.Sleep(time.Second) // bubble: within inBubble
+			if err := call("/"); err != nil {
+				t.Errorf("beside late calls: %v", err)
+			}
+		}
+		calls.Wait()
+		if err := call("/"); err != nil || dials.Load() != 1 {
+			t.Errorf("after late calls: %v, %d connections", err, dials.Load())
+		}
+	})
 }
 
 // TestSoonerLimitThanClientTimeoutApplies has other limits, which are shorter.

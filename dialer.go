@@ -26,6 +26,10 @@ const (
 //
 // It returns the plain connection even if the client speaks TLS: the client does the
 // handshake.
+//
+// If SetReadDeadline or SetWriteDeadline of the connection returns an error, as for a channel of
+// SSH, the limits of calls apply nevertheless: the client reads on a goroutine of its own then,
+// and closes the connection at the deadline of a Write. A *tls.Conn is used as it is.
 type DialFunc func(addr string) (net.Conn, error)
 
 // DialFuncWithTimeout is a DialFunc that must return within timeout: clients pass the

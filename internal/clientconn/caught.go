@@ -40,6 +40,11 @@ func (c *Conn) WriteCaught(p []byte) (n int, err error) {
 	return c.Write(p)
 }
 
+func readCaught(conn net.Conn, p []byte) (n int, err error) {
+	defer catchPanic(&err)
+	return conn.Read(p)
+}
+
 func writeCaught(conn net.Conn, p []byte) (n int, err error) {
 	defer catchPanic(&err)
 	return conn.Write(p)

@@ -57,6 +57,7 @@ type bufferPair struct {
 
 // Attach makes conn the connection, with a receive buffer of size bytes.
 func (c *Conn) Attach(conn net.Conn, size int) {
+	conn = withDeadlines(conn)
 	c.Net = conn
 	c.Recv.Size = uint32(size)
 	c.Guard.Attach(conn)

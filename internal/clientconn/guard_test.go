@@ -77,22 +77,13 @@ func TestGuardLimitsTheHeadOfAnAnswer(t *testing.T) {
 	}
 }
 
-// timelessConn is a connection of the application that has no deadlines.
-type timelessConn struct{ net.Conn }
-
-var errTimeless = errors.New("there are no deadlines")
-
-func (timelessConn) SetDeadline(time.Time) error      { return errTimeless }
-func (timelessConn) SetReadDeadline(time.Time) error  { return errTimeless }
-func (timelessConn) SetWriteDeadline(time.Time) error { return errTimeless }
-
 // A connection without deadlines ends nevertheless.
 func TestGuardEndsConnectionsWithoutDeadlines(t *testing.T) {
 	for part, end := range map[string]func(g *Guard){
-		"canceled": func(g *Guard) { g.Cancel(errTimeless) }, "stopped": (*Guard).StopWriting,
+		"canceled": func(g *Guard) { g.Cancel(servertest.ErrTimeless) }, "stopped": (*Guard).StopWriting,
 	} {
 		a, b := net.Pipe()
-		g := Guard{conn: timelessConn{a}}
+		g := Guard{conn: servertest.TimelessConn{Conn: a}}
 		ended := make(chan error, 2)
 		go func() {
 			_, err := a.Read(make([]byte, 1))
@@ -122,7 +113,7 @@ func (deadConn) SetWriteDeadline(time.Time) error { panic("a mistake") }
 // program. The call that uses the connection must not wait for a lock then.
 func TestGuardEndsConnectionsWhoseDeadlinesPanic(t *testing.T) {
 	for part, end := range map[string]func(g *Guard){
-		"canceled": func(g *Guard) { g.Cancel(errTimeless) }, "stopped": (*Guard).StopWriting,
+		"canceled": func(g *Guard) { g.Cancel(servertest.ErrTimeless) }, "stopped": (*Guard).StopWriting,
 	} {
 		a, b := net.Pipe()
 		g := Guard{conn: deadConn{a}}

@@ -93,21 +93,21 @@ type Facts struct {
 type Flags uint16
 
 const (
-	HasLength   Flags = 1 << iota // Content-Length
-	HasCoding                     // any Transfer-Encoding
-	IsChunked                     // chunked is the last transfer coding
-	OtherCoding                   // a transfer coding other than chunked
-	Identity                      // every other coding is the old "identity"
-	Close                         // Connection: close
-	KeepAlive                     // Connection: keep-alive
-	Upgrade                       // Connection: upgrade
-	Expect100                     // Expect: 100-continue
-	ExpectOther                   // Expect: anything else
-	HasHost                       // one Host field
-	ManyHosts                     // more than one
-	HasTrailer                    // Trailer
-	HasCookie                     // Cookie, or Set-Cookie in a response
-	ManyEncodings                 // in a response: Content-Encoding lines after that of the slot, which are in the list
+	HasLength     Flags = 1 << iota // Content-Length
+	HasCoding                       // any Transfer-Encoding
+	IsChunked                       // chunked is the last transfer coding
+	OtherCoding                     // a transfer coding other than chunked
+	Identity                        // every other coding is the old "identity"
+	Close                           // Connection: close
+	KeepAlive                       // Connection: keep-alive
+	Upgrade                         // Connection: upgrade
+	Expect100                       // Expect: 100-continue
+	ExpectOther                     // Expect: anything else
+	HasHost                         // one Host field
+	ManyHosts                       // more than one
+	HasTrailer                      // Trailer
+	HasCookie                       // Cookie, or Set-Cookie in a response
+	ManyEncodings                   // in a response: Content-Encoding lines after that of the slot, which are in the list
 )
 
 // Expects is the set of the flags of an Expect field.

@@ -114,8 +114,8 @@ func (p *Pool[Job]) clean() {
 // pause is the time between two calls of clean.
 func (p *Pool[Job]) pause() time.Duration { return max(p.idleTimeout/2, time.Millisecond) }
 
-// Stop ends the idle goroutines at once, and the others as soon as their jobs have
-// ended. It does not wait for that.
+// Stop ends the idle goroutines at once, and the others as soon as their jobs have ended, until
+// Resume is called. It does not wait for that.
 func (p *Pool[Job]) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

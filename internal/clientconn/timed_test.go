@@ -1,0 +1,203 @@
+package clientconn
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// withTimed runs a test of a connection without deadlines and its peer, in a bubble.
+func withTimed(t *testing.T, test func(t *testing.T, c, peer net.Conn)) {
+	t.Helper()
+	servertest.Bubble(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		test(t, withDeadlines(servertest.TimelessConn{Conn: near}), far)
+		_, _ = near.Close(), far.Close()
+	})
+}
+
+func TestConnectionsWithDeadlinesStayAsTheyAre(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	if c := withDeadlines(near); c != near {
+		t.Errorf("got a %T", c)
+	}
+	if _, ok := withDeadlines(deadConn{near}).(*timedConn); !ok {
+		t.Error("a connection whose deadlines panic has no others")
+	}
+}
+
+func TestTimedReadGivesUpAndLosesNothing(t *testing.T) {
+	withTimed(t, func(t *testing.T, c, peer net.Conn) {
+		start, p := time.Now(), make([]byte, 3)
+		for range 2 {
+			_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+			if n, err := c.Read(p); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatalf("got %d bytes, %v", n, err)
+			}
+		}
+		if took := time.Since(start); took != 2*time.Minute {
+			t.Errorf("two reads took %v", took)
+		}
+		if n, err := c.Read(p); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("after the deadline: got %d bytes, %v", n, err)
+		}
+		if n, err := peer.Write([]byte("abcdefgh")); n != 8 || err != nil {
+			t.Errorf("the peer wrote %d bytes, %v", n, err)
+		}
+		_ = peer.Close()
+		_ = c.SetReadDeadline(time.Time{})
+		for _, want := range []string{"abc", "def", "gh"} {
+			if n, err := c.Read(p); string(p[:n]) != want || err != nil {
+				t.Errorf("got %q, %v, want %q", p[:n], err, want)
+			}
+		}
+		for range 2 {
+			if n, err := c.Read(p); n != 0 || err != io.EOF {
+				t.Errorf("at the end: got %d bytes, %v", n, err)
+			}
+		}
+	})
+}
+
+func TestTimedReadObeysADeadlineThatChanges(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first, second time.Duration // since the start; zero means none
+		want          time.Duration
+	}{
+		"set":       {0, time.Hour, time.Hour},
+		"shortened": {time.Hour, time.Minute, time.Minute},
+		"extended":  {time.Minute, time.Hour, time.Hour},
+		"past":      {time.Hour, -time.Hour, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withTimed(t, func(t *testing.T, c, _ net.Conn) {
+				start := time.Now()
+				if tt.first != 0 {
+					_ = c.SetDeadline(start.Add(tt.first))
+				}
+				time.AfterFunc(time.Second, func() { _ = c.SetDeadline(start.Add(tt.second)) })
+				if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != tt.want {
+					t.Errorf("got %v after %v", err, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+func TestTimedWriteEndsTheConnection(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first, second time.Duration // since the start; zero means none
+		want          time.Duration
+	}{
+		"set":       {0, time.Hour, time.Hour},
+		"shortened": {time.Hour, time.Minute, time.Minute},
+		"extended":  {time.Minute, time.Hour, time.Hour},
+		"past":      {time.Hour, -time.Hour, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withTimed(t, func(t *testing.T, c, peer net.Conn) {
+				start := time.Now()
+				if tt.first != 0 {
+					_ = c.SetDeadline(start.Add(tt.first))
+				}
+				time.AfterFunc(time.Second, func() { _ = c.SetDeadline(start.Add(tt.second)) })
+				if _, err := c.Write([]byte("a")); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != tt.want {
+					t.Errorf("got %v after %v", err, time.Since(start))
+				}
+				if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
+					t.Errorf("the peer got %v", err)
+				}
+				_ = c.SetDeadline(time.Time{})
+				if _, err := c.Write([]byte("a")); err == nil {
+					t.Error("it can be written to")
+				}
+				if _, err := c.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+					t.Errorf("reading: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A deadline that passes while nothing is written harms nothing.
+func TestTimedWriteAfterADeadline(t *testing.T) {
+	withTimed(t, func(t *testing.T, c, peer net.Conn) {
+		_ = c.SetWriteDeadline(time.Now().Add(-time.Second))
+		if n, err := c.Write([]byte("a")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("got %d bytes, %v", n, err)
+		}
+		_ = c.SetWriteDeadline(time.Now().Add(time.Hour))
+		go func() { _, _ = c.Write([]byte("abc")) }()
+		p := make([]byte, 3)
+		if n, err := io.ReadFull(peer, p); string(p) != "abc" {
+			t.Errorf("the peer got %q, %v", p[:n], err)
+		}
+	})
+}
+
+func TestTimedReadOfMuch(t *testing.T) {
+	withTimed(t, func(t *testing.T, c, peer net.Conn) {
+		sent := bytes.Repeat([]byte("0123456789"), 10_000)
+		go func() {
+			_, _ = peer.Write(sent)
+			_ = peer.Close()
+		}()
+		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, sent) {
+			t.Errorf("got %d bytes, %v", len(got), err)
+		}
+	})
+}
+
+func TestTimedReadEndsWithTheConnection(t *testing.T) {
+	withTimed(t, func(t *testing.T, c, _ net.Conn) {
+		time.AfterFunc(time.Second, func() { _ = c.Close() })
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A Read of the application runs on a goroutine of the client, where a panic would end the program.
+func TestTimedReadThatPanics(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		c := withDeadlines(servertest.TimelessConn{Conn: panicking{near}})
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, ErrPanic) {
+			t.Errorf("got %v", err)
+		}
+		_ = c.Close()
+	})
+}
+
+type panicking struct{ net.Conn }
+
+func (panicking) Read([]byte) (int, error) { panic("a mistake") }
+
+// halfConn is a connection whose sending side can be ended.
+type halfConn struct {
+	servertest.TimelessConn
+	ended bool
+}
+
+func (c *halfConn) CloseWrite() error { c.ended = true; return nil }
+
+func TestTimedCloseWrite(t *testing.T) {
+	withTimed(t, func(t *testing.T, c, peer net.Conn) {
+		if err := c.(*timedConn).CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("got %v", err)
+		}
+		half := &halfConn{TimelessConn: servertest.TimelessConn{Conn: peer}}
+		if err := withDeadlines(half).(*timedConn).CloseWrite(); err != nil || !half.ended {
+			t.Errorf("got %v, ended %v", err, half.ended)
+		}
+	})
+}
