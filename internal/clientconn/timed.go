@@ -10,7 +10,7 @@ import (
 )
 
 // timedConn gives deadlines to a connection of the application that has none, such as a channel of
-// SSH: without them a call would wait for ever for a server that is silent. A goroutine reads
+// SSH: without them a call would wait forever for a silent server. A goroutine reads
 // while Read waits, so Read can give up and loses nothing. A Write that has begun ends at its
 // deadline with the connection.
 type timedConn struct {
@@ -35,8 +35,8 @@ type timedSide struct {
 	timer   *time.Timer // nil if it does not run
 }
 
-// withDeadlines returns a connection whose deadlines have an effect: conn itself, unless it says
-// that it has none.
+// withDeadlines returns a connection whose deadlines have an effect: conn itself if they have
+// one, as far as the errors of its methods show.
 func withDeadlines(conn net.Conn) net.Conn {
 	switch conn.(type) {
 	case *net.TCPConn, *net.UnixConn, *tls.Conn:

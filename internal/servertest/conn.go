@@ -44,7 +44,7 @@ func (c *Conn) Close() error { return Close(c.Conn) }
 func (c *Conn) Send(text string) {
 	c.T.Helper()
 	if _, err := io.WriteString(c.Conn, text); err != nil {
-		c.T.Fatalf("cannot send: %v", err)
+		fatalf(c.T, "cannot send: %v", err)
 	}
 }
 
@@ -58,7 +58,7 @@ func (c *Conn) Get(target string) {
 func (c *Conn) EndWrites() {
 	c.T.Helper()
 	if err := c.Conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
-		c.T.Fatal(err)
+		fatalf(c.T, "cannot end the writes: %v", err)
 	}
 }
 
@@ -73,7 +73,7 @@ func (c *Conn) Next(method string) Response {
 	c.T.Helper()
 	resp, err := ReadResponse(c.R, method)
 	if err != nil {
-		c.T.Fatalf("cannot read the response: %v, after %q", err, resp.Content)
+		fatalf(c.T, "cannot read the response: %v, after %q", err, resp.Content)
 	}
 	return resp
 }
@@ -118,7 +118,7 @@ func (c *Conn) Expect(status int, body string) Response {
 	c.T.Helper()
 	resp := c.Next("GET")
 	if resp.StatusCode != status || resp.Content != body {
-		c.T.Fatalf("got %d %q, want %d %q", resp.StatusCode, resp.Content, status, body)
+		fatalf(c.T, "got %d %q, want %d %q", resp.StatusCode, resp.Content, status, body)
 	}
 	return resp
 }
@@ -132,7 +132,7 @@ func (c *Conn) ExpectFinal(body string) {
 			continue
 		}
 		if resp.Content != body {
-			c.T.Fatalf("got %d %q, want %q", resp.StatusCode, resp.Content, body)
+			fatalf(c.T, "got %d %q, want %q", resp.StatusCode, resp.Content, body)
 		}
 		return
 	}
@@ -142,7 +142,7 @@ func (c *Conn) ExpectFinal(body string) {
 func (c *Conn) ExpectLine(want string) {
 	c.T.Helper()
 	if line, err := c.R.ReadString('\n'); line != want || err != nil {
-		c.T.Fatalf("got %q, %v, want %q", line, err, want)
+		fatalf(c.T, "got %q, %v, want %q", line, err, want)
 	}
 }
 
@@ -150,7 +150,7 @@ func (c *Conn) ExpectLine(want string) {
 func (c *Conn) ExpectEnd() {
 	c.T.Helper()
 	if b, err := io.ReadAll(c.R); len(b) > 0 || err != nil {
-		c.T.Fatalf("got %q, %v, want the end of the connection", b, err)
+		fatalf(c.T, "got %q, %v, want the end of the connection", b, err)
 	}
 }
 
@@ -158,6 +158,6 @@ func (c *Conn) ExpectEnd() {
 func (c *Conn) ExpectCut() {
 	c.T.Helper()
 	if b, err := io.ReadAll(c.R); len(b) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
-		c.T.Fatalf("got %q, %v, want the end of the connection", b, err)
+		fatalf(c.T, "got %q, %v, want the end of the connection", b, err)
 	}
 }

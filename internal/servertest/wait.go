@@ -22,11 +22,27 @@ func Stacks() []byte {
 	return b[:runtime.Stack(b, true)]
 }
 
+// fatalf is t.Fatalf for any goroutine of a test. One that still waits for something when its test
+// has failed and ended says nothing: the panic of t.Fatalf would end all other tests.
+func fatalf(t testing.TB, format string, args ...any) {
+	t.Helper()
+	defer func() {
+		switch p := recover(); {
+		case p == nil:
+		case t.Failed():
+			runtime.Goexit()
+		default:
+			panic(p)
+		}
+	}()
+	t.Fatalf(format, args...)
+}
+
 // Eventually waits until a condition holds.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	if !holdsInTime(holds) {
-		t.Fatalf("never seen: %s\n%s", what, Stacks())
+		fatalf(t, "never seen: %s\n%s", what, Stacks())
 	}
 }
 
@@ -70,7 +86,7 @@ func patiently(try func(late <-chan time.Time) bool) bool {
 func Receive[T any](t testing.TB, what string, c <-chan T) (v T) {
 	t.Helper()
 	if !received(c, &v) {
-		t.Fatalf("never came: %s\n%s", what, Stacks())
+		fatalf(t, "never came: %s\n%s", what, Stacks())
 	}
 	return v
 }
@@ -99,7 +115,7 @@ func Send[T any](t testing.TB, what string, c chan<- T, v T) {
 		}
 	})
 	if !taken {
-		t.Fatalf("never taken: %s\n%s", what, Stacks())
+		fatalf(t, "never taken: %s\n%s", what, Stacks())
 	}
 }
 
@@ -112,7 +128,7 @@ func Soon(t testing.TB, what string, f func()) {
 		f()
 	}()
 	if !received(done, new(struct{})) {
-		t.Fatalf("%s hangs:\n%s", what, Stacks())
+		fatalf(t, "%s hangs:\n%s", what, Stacks())
 	}
 }
 
@@ -127,7 +143,7 @@ func Doubling(t testing.TB, attempt func(limit time.Duration) error) {
 			return
 		}
 		if limit > Patience {
-			t.Fatalf("with a limit of %v: %v", limit, err)
+			fatalf(t, "with a limit of %v: %v", limit, err)
 		}
 	}
 }
@@ -136,7 +152,7 @@ func Doubling(t testing.TB, attempt func(limit time.Duration) error) {
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
-		t.Fatalf("the call failed: %v", err)
+		fatalf(t, "the call failed: %v", err)
 	}
 }
 

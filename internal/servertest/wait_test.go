@@ -37,3 +37,31 @@ func TestPatienceIsThatOfAMachineThatRuns(t *testing.T) {
 		}
 	})
 }
+
+// endedTest is a test that has ended.
+type endedTest struct {
+	testing.TB
+	failed bool
+}
+
+func (e endedTest) Failed() bool          { return e.failed }
+func (e endedTest) Fatalf(string, ...any) { panic("Fail in goroutine after the test has completed") }
+
+// A goroutine that outlives its test ends nothing but itself if the failure of the test is known.
+func TestFailuresAfterAFailedTestAreQuiet(t *testing.T) {
+	for _, failed := range []bool{true, false} {
+		returned := false
+		var panicked any
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer func() { panicked = recover() }()
+			fatalf(endedTest{t, failed}, "never came: %s", "anything")
+			returned = true
+		}()
+		Receive(t, "the end of the goroutine", ended)
+		if returned || (panicked == nil) != failed {
+			t.Errorf("failed %v: returned %v, panic %v", failed, returned, panicked)
+		}
+	}
+}
