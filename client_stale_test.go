@@ -1,10 +1,13 @@
 package fasthttp
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
+	"net/http"
 	"net/http/httptrace"
 	"strings"
 	"sync"
@@ -429,5 +432,45 @@ func TestClientUnderStressLosesNoPlace(t *testing.T) {
 	}
 	if n := hc.ConnsCount(); n != hc.IdleConnsCount() {
 		t.Errorf("%d connections, of which %d are idle", n, hc.IdleConnsCount())
+	}
+}
+
+// Known failure 29, with TLS: the client notices that the server has closed an idle
+// connection. It reuses a connection on which only TLS messages have arrived.
+func TestClientTLSIdleConnections(t *testing.T) {
+	cert, roots := servertest.CertificateFor(t, []string{"example.test"})
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns atomic.Int32
+	s := &http.Server{
+		Handler:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) }),
+		ConnState: func(_ net.Conn, state http.ConnState) { conns.Add(map[http.ConnState]int32{http.StateNew: 1}[state]) },
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}},
+		ErrorLog:  log.New(io.Discard, "", 0),
+	}
+	go func() { _ = s.ServeTLS(ln, "", "") }()
+	defer s.Close()
+	var w connWatch
+	hc := &HostClient{
+		Addr: "example.test", IsTLS: true, TLSConfig: &tls.Config{RootCAs: roots},
+		Dial: func(string) (net.Conn, error) { return w.dial(ln.Addr().String()) },
+	}
+	defer hc.CloseIdleConnections()
+	req, resp := requestTo(t, MethodPost, "https://example.test/"), responseFor(t)
+	req.SetBodyString("body")
+	for range 10 {
+		servertest.Must(t, hc.Do(req, resp))
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("%d connections for 10 requests", n)
+	}
+	_ = s.Shutdown(t.Context())
+	w.awaitSomething(t)
+	if err := hc.Do(req, resp); err == nil {
+		t.Error("a call to a closed server succeeded")
+	} else if _, ok := errors.AsType[*net.OpError](err); !ok {
+		t.Errorf("got %v, want the error of dialing", err)
 	}
 }
