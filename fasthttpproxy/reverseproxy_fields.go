@@ -456,6 +456,8 @@ func answerLastHop(ctx *fasthttp.RequestCtx) {
 // HTTP/2, or by Upgrade.
 func (x *proxyExchange) askForProtocol(extended bool) {
 	h := &x.req.Header
+	// there is no content that could wait for the server (RFC 9110 section 10.1.1)
+	h.Del(fasthttp.HeaderExpect)
 	if extended {
 		for _, name := range []string{fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, fasthttp.HeaderSecWebSocketKey} {
 			h.Del(name)
@@ -475,6 +477,8 @@ func (x *proxyExchange) askForProtocol(extended bool) {
 			h.Set(fasthttp.HeaderSecWebSocketKey, newWebSocketKey())
 		}
 	}
+	// it would have to be listed beside the upgrade, which not every server parses as a list
+	h.Del(fasthttp.HeaderTE)
 	h.Set(fasthttp.HeaderConnection, "Upgrade")
 	h.Set(fasthttp.HeaderUpgrade, x.protocol)
 }
