@@ -44,8 +44,8 @@ type Dialer struct {
 	// If NoProxy is empty and both proxies are given by the same text, all
 	// connections use that proxy. If NoProxy is empty, all connections of a function
 	// from GetDialFuncForTLS use the proxy for its kind. Otherwise connections to
-	// "localhost" and to loopback addresses use no proxy, nor does plain HTTP if CGI
-	// is set.
+	// "localhost" and to loopback addresses use no proxy. If CGI is set, plain HTTP
+	// fails instead of using HTTPProxy: a client may have chosen that in a CGI program.
 	httpproxy.Config
 
 	// DialDualStack allows IPv6 as well as IPv4, for connections to proxies and for

@@ -2,9 +2,11 @@ package fasthttpproxy
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 	"golang.org/x/net/http/httpproxy"
 )
 
@@ -57,6 +59,20 @@ func TestOneProxyIsForThisHostToo(t *testing.T) {
 					t.Errorf("%s: a client of %s with TLS=%v goes through the proxy: %v", name, target, isTLS, got)
 				}
 			}
+		}
+	}
+}
+
+// A program of CGI uses no proxy that its client may have chosen, and does not connect without one either.
+func TestPlainHTTPFailsForCGI(t *testing.T) {
+	d := &Dialer{Config: httpproxy.Config{HTTPProxy: "127.0.0.1:1", CGI: true}}
+	guess, err := d.GetDialFunc(false)
+	servertest.Must(t, err)
+	known, err := d.GetDialFuncForTLS(false, false)
+	servertest.Must(t, err)
+	for _, dial := range []fasthttp.DialFunc{guess, known} {
+		if _, err := dial("127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "CGI") {
+			t.Errorf("got %v", err)
 		}
 	}
 }

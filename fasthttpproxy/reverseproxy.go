@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // ReverseProxy forwards requests to another server, or to several, and their responses to the
@@ -44,8 +45,8 @@ type ReverseProxy struct {
 	// Target is the URL of the server, "http://host:port" or "https://host:port". The path of
 	// a Target is put in front of the paths of requests; a request gets 400 (Bad Request) if its path
 	// would lead out of it by dot segments, also if they are escaped, even twice. If Target is empty, requests go where
-	// Client sends them, with the Host field of the client; then Client must be a HostClient
-	// or an LBClient, or Rewrite must set the URI.
+	// Client sends them, with the Host field of the client, or else the first address of Client;
+	// then Client must be a HostClient or an LBClient, or Rewrite must set the URI.
 	Target string
 
 	// Client sends the requests, usually a *fasthttp.HostClient, a *fasthttp.LBClient over
@@ -95,7 +96,8 @@ type ReverseProxy struct {
 	// that carries requests, such as h2c, would bypass the rules of Rewrite.
 	UpgradeProtocols []string
 
-	// PreserveHost sends the Host field of the client instead of the host of Target.
+	// PreserveHost sends the Host field of the client, if there is one, instead of the host of
+	// Target.
 	PreserveHost bool
 
 	// SendForwarded makes the proxy also set the field Forwarded (RFC 7239).
@@ -126,9 +128,11 @@ type ReverseProxyClient interface {
 	DoContext(ctx context.Context, req *fasthttp.Request, resp *fasthttp.Response) error
 }
 
-// proxyTarget is a parsed ReverseProxy.Target.
+// proxyTarget is a parsed ReverseProxy.Target. Without one, it has the scheme and the hostField of the
+// client, if it knows them.
 type proxyTarget struct {
 	scheme, host string
+	hostField    string // host as the value of a Host field
 	path         string // without a slash at its end
 }
 
@@ -161,6 +165,31 @@ func (p *ReverseProxy) setUp() {
 		p.unusable = errors.New("fasthttpproxy: a ReverseProxy with a fasthttp.Client needs a Target or a Rewrite function")
 	}
 	p.oneHost = isOneHost(p.client)
+	if p.Target == "" {
+		p.target.scheme, p.target.hostField = hostOf(p.client)
+	}
+}
+
+// hostOf returns the scheme of the requests of a client that has hosts of its own, and the value of Host
+// for the first one of them, or "".
+func hostOf(client any) (scheme, hostField string) {
+	switch c := client.(type) {
+	case *fasthttp.HostClient:
+		addr, _, _ := strings.Cut(c.Addr, ",")
+		host, err := uri.HostField([]byte(addr))
+		if err == nil && http1.ValidHost(host) {
+			hostField = string(host)
+		}
+		if c.IsTLS {
+			return "https", hostField
+		}
+		return "http", hostField
+	case *fasthttp.LBClient:
+		if len(c.Clients) > 0 {
+			return hostOf(c.Clients[0])
+		}
+	}
+	return "", ""
 }
 
 // isOneHost reports whether a client sends requests to its own hosts, whatever their URIs are.
@@ -202,7 +231,15 @@ func parseTarget(text string) (t proxyTarget, err error) {
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.User != nil, u.RawQuery != "", u.Fragment != "":
 		return t, fmt.Errorf("fasthttpproxy: the Target %q is not the URL of a server", text)
 	}
-	return proxyTarget{u.Scheme, u.Host, strings.TrimSuffix(u.EscapedPath(), "/")}, nil
+	host, err := uri.ASCIIHost(u.Host)
+	if err != nil {
+		return t, fmt.Errorf("fasthttpproxy: invalid Target: %w", err)
+	}
+	hostField, err := uri.HostField([]byte(host))
+	if err != nil {
+		return t, fmt.Errorf("fasthttpproxy: invalid Target: %w", err)
+	}
+	return proxyTarget{u.Scheme, host, string(hostField), strings.TrimSuffix(u.EscapedPath(), "/")}, nil
 }
 
 // CloseIdleConnections closes the connections to the server that are not in use, if the client

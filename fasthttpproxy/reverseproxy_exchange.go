@@ -37,6 +37,7 @@ type proxyExchange struct {
 	cancels  bridge.Canceler // at the client's end
 	done     chan struct{}   // of the context; nil until something asks for it
 	unhook   func() bool     // keeps the client's end from closing done; not nil if done is open
+	funcs    []*endFunc      // of AfterFunc
 	released bool            // the exchange is over
 }
 
@@ -92,8 +93,8 @@ func (x *proxyExchange) serve() {
 		x.fail(x.diagnose(err))
 		return
 	}
-	if err := x.respond(); err != nil {
-		x.fail(fasthttp.StatusBadGateway, err)
+	if status, err := x.respond(); err != nil {
+		x.fail(status, err)
 	}
 }
 
@@ -146,11 +147,28 @@ func (x *proxyExchange) AfterFunc(f func()) (stop func() bool) {
 		go f()
 		return func() bool { return false }
 	}
-	return x.ctx.AfterDisconnect(func() {
+	end := &endFunc{f: f}
+	unhook := x.ctx.AfterDisconnect(func() {
 		x.left.Store(true)
-		f()
+		if end.claim() {
+			f()
+		}
 	})
+	x.funcs = append(x.funcs, end)
+	return func() bool {
+		unhook()
+		return end.claim()
+	}
 }
+
+// endFunc is a function that is called at the end of an exchange: when the client leaves, or later.
+type endFunc struct {
+	f    func()
+	over atomic.Bool
+}
+
+// claim reports whether the function was neither called nor stopped before.
+func (e *endFunc) claim() bool { return !e.over.Swap(true) }
 
 // CancelAtEnd implements bridge.CancelingContext, by which the usual call needs no function either.
 func (x *proxyExchange) CancelAtEnd(c bridge.Canceler) bool {
@@ -233,31 +251,31 @@ func (x *proxyExchange) inform(h *fasthttp.ResponseHeader) error {
 	return x.ctx.Inform(h)
 }
 
-// respond makes the response of the server the response of ctx. If it returns an error, the
-// response is not used.
-func (x *proxyExchange) respond() error {
+// respond makes the response of the server the response of ctx. If it returns an error, and its
+// status, the response is not used.
+func (x *proxyExchange) respond() (failed int, err error) {
 	status := x.resp.StatusCode()
 	switch switched := status == fasthttp.StatusSwitchingProtocols; {
 	case x.protocol == "" && switched:
-		return fmt.Errorf("%w: %w", ErrBadGateway, errUnasked101)
+		return fasthttp.StatusBadGateway, fmt.Errorf("%w: %w", ErrBadGateway, errUnasked101)
 	case x.protocol != "" && (switched || x.req.Header.IsConnect() && status/100 == 2):
-		return x.switchProtocol()
+		return fasthttp.StatusBadGateway, x.switchProtocol()
 	case x.ctx.IsConnect() && status/100 == 2:
 		// the client would take the response for the beginning of its protocol
-		return fmt.Errorf("%w: %w", ErrBadGateway, errUnasked101)
+		return fasthttp.StatusBadGateway, fmt.Errorf("%w: %w", ErrBadGateway, errUnasked101)
 	}
 	stream := x.copyResponse()
 	if modify := x.p.ModifyResponse; modify != nil {
 		return x.modify(stream, modify)
 	}
-	return nil
+	return 0, nil
 }
 
 // modify calls the ModifyResponse function. The body that it sets may read stream, the body of the
 // response of the server: replacing that one does not end the exchange yet.
-func (x *proxyExchange) modify(stream *proxiedResponse, modify func(ctx *fasthttp.RequestCtx) error) error {
+func (x *proxyExchange) modify(stream *proxiedResponse, modify func(ctx *fasthttp.RequestCtx) error) (failed int, err error) {
 	if stream == nil {
-		return modify(x.ctx)
+		return fasthttp.StatusBadGateway, modify(x.ctx)
 	}
 	stream.isHeld = true
 	returned := false
@@ -266,21 +284,20 @@ func (x *proxyExchange) modify(stream *proxiedResponse, modify func(ctx *fasthtt
 			x.release() // modify has panicked, and the application may recover
 		}
 	}()
-	err := modify(x.ctx)
+	err = modify(x.ctx)
 	stream.isHeld, returned = false, true
 	switch body := x.ctx.Response.BodyStream(); {
 	case err != nil:
-		return err
+		return fasthttp.StatusBadGateway, err
 	case stream.err != nil:
 		// modify has got a part of the body
-		_, err := x.diagnose(stream.err)
-		return err
+		return x.diagnose(stream.err)
 	case body == nil:
 		x.release()
 	case body != io.Reader(stream):
 		x.endWithRequest()
 	}
-	return nil
+	return 0, nil
 }
 
 // endWithRequest makes the exchange end with the request of the client.
@@ -366,6 +383,12 @@ func (x *proxyExchange) release() {
 	x.body.end()
 	fasthttp.ReleaseRequest(x.req)
 	fasthttp.ReleaseResponse(x.resp)
+	for _, end := range x.funcs {
+		// the call itself has stopped its own
+		if end.claim() {
+			go end.f()
+		}
+	}
 }
 
 // proxiedResponse is the body of a forwarded response. Its errors make the server abort the

@@ -227,14 +227,15 @@ func (x *proxyExchange) setTarget() {
 	target := &p.target
 	if p.oneHost && p.Rewrite == nil && target.path == "" && bytes.HasPrefix(req.Header.RequestURI(), []byte("/")) {
 		// the client needs no URI
-		if target.host != "" && !p.PreserveHost {
-			req.Header.SetHost(target.host)
+		if target.host != "" && !p.PreserveHost || len(req.Header.Host()) == 0 {
+			req.Header.SetHost(target.hostField)
 		}
 		return
 	}
 	u := req.URI()
 	u.DisablePathNormalizing = true
 	if target.host == "" {
+		x.setClientHost(u)
 		return
 	}
 	if p.PreserveHost {
@@ -258,6 +259,18 @@ func (x *proxyExchange) setTarget() {
 	u.SetHost(target.host)
 	if !p.PreserveHost {
 		req.SetHost(target.host)
+	}
+}
+
+// setClientHost completes the URI of a request whose host the client of the proxy chooses. The scheme is
+// that of the connection to the server, whatever the one to the client is.
+func (x *proxyExchange) setClientHost(u *fasthttp.URI) {
+	target := &x.p.target
+	if target.scheme != "" {
+		u.SetScheme(target.scheme)
+	}
+	if len(u.Host()) == 0 && target.hostField != "" {
+		u.SetHost(target.hostField)
 	}
 }
 
@@ -443,6 +456,8 @@ func answerLastHop(ctx *fasthttp.RequestCtx) {
 // HTTP/2, or by Upgrade.
 func (x *proxyExchange) askForProtocol(extended bool) {
 	h := &x.req.Header
+	// there is no content that could wait for the server (RFC 9110 section 10.1.1)
+	h.Del(fasthttp.HeaderExpect)
 	if extended {
 		for _, name := range []string{fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, fasthttp.HeaderSecWebSocketKey} {
 			h.Del(name)
@@ -462,6 +477,8 @@ func (x *proxyExchange) askForProtocol(extended bool) {
 			h.Set(fasthttp.HeaderSecWebSocketKey, newWebSocketKey())
 		}
 	}
+	// it would have to be listed beside the upgrade, which not every server parses as a list
+	h.Del(fasthttp.HeaderTE)
 	h.Set(fasthttp.HeaderConnection, "Upgrade")
 	h.Set(fasthttp.HeaderUpgrade, x.protocol)
 }

@@ -2,9 +2,12 @@ package fasthttpproxy_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -93,4 +96,53 @@ func TestModifiedBodyThatBreaksOff(t *testing.T) {
 			t.Errorf("got %q as the whole body", got)
 		}
 	})
+}
+
+// clientFunc is a ReverseProxyClient.
+type clientFunc func(ctx context.Context, resp *fasthttp.Response) error
+
+func (f clientFunc) DoContext(ctx context.Context, _ *fasthttp.Request, resp *fasthttp.Response) error {
+	return f(ctx, resp)
+}
+
+// A ModifyResponse that reads a part of the body does not change the status of the failure.
+func TestStatusOfModifiedBodiesThatAreLate(t *testing.T) {
+	client := clientFunc(func(_ context.Context, resp *fasthttp.Response) error {
+		resp.SetBodyStream(io.MultiReader(strings.NewReader("half"), servertest.ReadFunc(func([]byte) (int, error) {
+			return 0, os.ErrDeadlineExceeded
+		})), -1)
+		return nil
+	})
+	errs := make(chan error, 1)
+	p := &fasthttpproxy.ReverseProxy{
+		Target: "http://back.test", Client: client, ErrorHandler: func(_ *fasthttp.RequestCtx, err error) { errs <- err },
+		ModifyResponse: func(ctx *fasthttp.RequestCtx) error {
+			ctx.SetBody(ctx.Response.Body())
+			return nil
+		},
+	}
+	c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+	c.Send(servertest.Get("/"))
+	c.Expect(504, "Gateway Timeout")
+	if err := servertest.Receive(t, "the error", errs); !errors.Is(err, fasthttpproxy.ErrGatewayTimeout) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The context of a call ends with the exchange, for contexts that are derived from it, too.
+func TestContextsEndWithTheExchange(t *testing.T) {
+	ended := make(chan struct{})
+	p := &fasthttpproxy.ReverseProxy{Target: "http://back.test", Client: clientFunc(func(ctx context.Context, resp *fasthttp.Response) error {
+		stopped := context.AfterFunc(ctx, func() { t.Error("a function that was stopped is called") })
+		if !stopped() {
+			t.Error("a function of a call in progress cannot be stopped")
+		}
+		context.AfterFunc(ctx, func() { close(ended) })
+		resp.SetBodyString("ok")
+		return nil
+	})}
+	c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+	c.Send(servertest.Get("/"))
+	c.Expect(200, "ok")
+	servertest.Receive(t, "the end of the context", ended)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -197,6 +198,77 @@ func TestHostOfAbsoluteTargets(t *testing.T) {
 				if values := named(lines, name); len(values) != 1 || values[0] != value {
 					t.Errorf("%s: %s is %q, want %q", target, name, values, value)
 				}
+			}
+		}
+	}
+}
+
+// A client of HTTP/1.0, such as the health check of a balancer, may send no Host field. The server gets
+// a host nevertheless (RFC 9112 section 3.2).
+func TestRequestsWithoutAHost(t *testing.T) {
+	peer, got := heads(t, servertest.OK)
+	for name, p := range map[string]*fasthttpproxy.ReverseProxy{
+		"a Target":                    {Target: peer.URL("")},
+		"a host that is kept":         {Target: peer.URL(""), PreserveHost: true},
+		"a host kept, and a path":     {Target: peer.URL("/base"), PreserveHost: true},
+		"a HostClient":                {Client: &fasthttp.HostClient{Addr: peer.Addr() + ",other.test:80"}},
+		"a HostClient, and a Rewrite": {Client: &fasthttp.HostClient{Addr: peer.Addr()}, Rewrite: rewriteNothing},
+		"an LBClient":                 {Client: &fasthttp.LBClient{Clients: []fasthttp.BalancingClient{&fasthttp.HostClient{Addr: peer.Addr()}}}},
+	} {
+		c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+		c.Send(servertest.Head("GET //b/a HTTP/1.0"))
+		if resp := c.Next("GET"); resp.StatusCode != 200 {
+			t.Errorf("%s: got %d %q", name, resp.StatusCode, resp.Content)
+			continue
+		}
+		lines := servertest.Receive(t, name, got)
+		if hosts := named(lines, "Host"); !strings.HasSuffix(lines[0], "//b/a HTTP/1.1") || len(hosts) != 1 || hosts[0] != peer.Addr() {
+			t.Errorf("%s: the server got %q", name, lines)
+		}
+	}
+}
+
+func rewriteNothing(*fasthttp.RequestCtx, *fasthttp.Request) error { return nil }
+
+// A client that chooses the server may speak TLS, although the request of the client came without.
+func TestServersWithTLSAndWithoutATarget(t *testing.T) {
+	back := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Host+" "+r.RequestURI)
+	}))
+	t.Cleanup(back.Close)
+	host := &fasthttp.HostClient{Addr: back.Listener.Addr().String(), IsTLS: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}}
+	balanced := &fasthttp.LBClient{Clients: []fasthttp.BalancingClient{host}}
+	for name, p := range map[string]*fasthttpproxy.ReverseProxy{
+		"a HostClient":                {Client: host},
+		"a HostClient, and a Rewrite": {Client: host, Rewrite: rewriteNothing},
+		"an LBClient, and a Rewrite":  {Client: balanced, Rewrite: rewriteNothing},
+	} {
+		c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+		for _, target := range []string{"/a?b", "http://other.test/a?b"} {
+			c.Send(servertest.Head("GET "+target+" HTTP/1.1", "Host: other.test"))
+			if resp := c.Next("GET"); resp.Content != "other.test /a?b" {
+				t.Errorf("%s: %s: got %d %q", name, target, resp.StatusCode, resp.Content)
+			}
+		}
+	}
+}
+
+// The Host field has neither the zone of an address (RFC 6874 section 4) nor other characters than
+// those of ASCII.
+func TestHostFieldsOfTargets(t *testing.T) {
+	peer, got := heads(t, servertest.OK)
+	for target, want := range map[string]string{
+		"http://[fe80::1%25eth0]:8080":    "[fe80::1]:8080",
+		"http://b\u00fccher.example:8080": "xn--bcher-kva.example:8080",
+	} {
+		for _, path := range []string{"", "/base"} {
+			client := &fasthttp.HostClient{Addr: "a:1", Dial: func(string) (net.Conn, error) { return net.Dial("tcp", peer.Addr()) }}
+			p := &fasthttpproxy.ReverseProxy{Target: target + path, Client: client}
+			c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+			c.Send(servertest.Get("/"))
+			lines := servertest.Receive(t, target, got)
+			if c.Expect(200, "ok"); named(lines, "Host")[0] != want {
+				t.Errorf("%s%s: the server got %q", target, path, lines)
 			}
 		}
 	}

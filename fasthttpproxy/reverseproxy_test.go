@@ -154,6 +154,11 @@ var requestRows = []struct {
 		name: "another protocol", fields: []string{"Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: x"},
 		want: map[string][]string{"Connection": nil, "Upgrade": nil},
 	},
+	{
+		// RFC 9110 sections 10.1.1 and 10.1.4: there is no content to wait with, and TE would need its option
+		name: "a WebSocket", fields: []string{"Connection: Upgrade, TE", "Upgrade: websocket", "TE: trailers", "Expect: 100-continue"},
+		want: map[string][]string{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "TE": nil, "Expect": nil},
+	},
 	{name: "hops of OPTIONS", line: "OPTIONS / HTTP/1.1", fields: []string{"Max-Forwards: 5"}, want: map[string][]string{"Max-Forwards": {"4"}}},
 	{name: "hops of GET", fields: []string{"Max-Forwards: 5"}, want: map[string][]string{"Max-Forwards": {"5"}}},
 	{name: "hops that are no number", line: "TRACE / HTTP/1.1", fields: []string{"Max-Forwards: x"}, want: map[string][]string{"Max-Forwards": {"x"}}},
