@@ -12,7 +12,7 @@ import (
 )
 
 // timedConn gives deadlines to a connection of the application that has none, such as a channel of
-// SSH: without them a call would wait for ever for a server that is silent. A goroutine reads
+// SSH: without them a call would wait forever for a server that is silent. A goroutine reads
 // while Read waits, so Read can give up and loses nothing. A Write that has begun ends at its
 // deadline with the connection.
 type timedConn struct {
@@ -37,8 +37,8 @@ type timedSide struct {
 	timer   *time.Timer // nil if it does not run
 }
 
-// withDeadlines returns a connection whose deadlines have an effect: conn itself, unless it says
-// that it has none.
+// withDeadlines returns a connection whose deadlines have an effect: conn itself, unless its
+// methods for deadlines return errors.
 func withDeadlines(conn net.Conn) net.Conn {
 	switch conn.(type) {
 	case *net.TCPConn, *net.UnixConn, *tls.Conn:
@@ -78,9 +78,8 @@ func (s *timedSide) end() {
 	}
 }
 
-// arm starts the timer anew, for calls that are running. Whoever it calls must check that the deadline has
-// passed, and call arm again if it has not: the clock of a deadline without a monotonic reading may have been
-// set back meanwhile.
+// arm starts the timer anew, for calls that are running. expire checks that the deadline has passed, and calls
+// arm again if it has not: the clock of a deadline without a monotonic reading may have been set back meanwhile.
 func (s *timedSide) arm(expire func()) {
 	if s.timer != nil {
 		s.timer.Stop()

@@ -166,7 +166,7 @@ func TestTimedReadEndsWithTheConnection(t *testing.T) {
 	})
 }
 
-// Bytes that nobody has read are not the answer to the next request.
+// Bytes that were not read are not the answer to the next request.
 func TestTimedConnectionThatIsNotQuiet(t *testing.T) {
 	servertest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
@@ -250,7 +250,7 @@ func TestTimedReadAfterATimeoutOfTheConnection(t *testing.T) {
 	})
 }
 
-// A Read that returns nothing is not repeated for ever.
+// A Read that returns nothing is not repeated without end.
 func TestTimedReadOfNothing(t *testing.T) {
 	reads := 0
 	withTimedRead(t, func([]byte) (int, error) {
