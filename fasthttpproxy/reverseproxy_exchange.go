@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -154,6 +155,10 @@ func (x *proxyExchange) AfterFunc(f func()) (stop func() bool) {
 			f()
 		}
 	})
+	if len(x.funcs) == cap(x.funcs) {
+		// a tunnel may last, and have many contexts
+		x.funcs = slices.DeleteFunc(x.funcs, (*endFunc).isOver)
+	}
 	x.funcs = append(x.funcs, end)
 	return func() bool {
 		unhook()
@@ -166,6 +171,9 @@ type endFunc struct {
 	f    func()
 	over atomic.Bool
 }
+
+// isOver reports whether the function was called or stopped.
+func (e *endFunc) isOver() bool { return e.over.Load() }
 
 // claim reports whether the function was neither called nor stopped before.
 func (e *endFunc) claim() bool { return !e.over.Swap(true) }

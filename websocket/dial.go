@@ -146,7 +146,7 @@ func (d *Dialer) DialContext(ctx context.Context, urlStr string, requestHeader h
 	}
 	var c *Conn
 	var resp *http.Response
-	interrupted := interruptible(ctx, func() { _ = nc.SetDeadline(past) }, func() { c, resp, err = d.shake(nc, req, key) })
+	interrupted := interruptible(ctx, func() { interrupt(nc) }, func() { c, resp, err = d.shake(nc, req, key) })
 	if interrupted && !errors.Is(err, ErrBadHandshake) {
 		if c != nil {
 			_ = c.CloseNow()
@@ -158,6 +158,14 @@ func (d *Dialer) DialContext(ctx context.Context, urlStr string, requestHeader h
 		return nil, resp, err
 	}
 	return c, resp, nil
+}
+
+// interrupt ends the reads and writes of a connection that the dial has not finished.
+func interrupt(nc net.Conn) {
+	if nc.SetDeadline(past) != nil {
+		// it has no deadlines, as a channel of SSH
+		_ = nc.Close()
+	}
 }
 
 // request returns the request of a handshake, and its key.

@@ -222,6 +222,21 @@ func TestDialEndsBeforeNetDial(t *testing.T) {
 	})
 }
 
+// TestDialEndsWithoutDeadlines has a connection whose deadlines fail, and a server that does not answer.
+func TestDialEndsWithoutDeadlines(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
+		ours, theirs := bubblePair()
+		d := &Dialer{HandshakeTimeout: time.Minute, NetDial: func(string, string) (net.Conn, error) {
+			return servertest.TimelessConn{Conn: ours}, nil
+		}}
+		began := time.Now()
+		if _, _, err := d.Dial("ws://example.com", nil); err != context.DeadlineExceeded || time.Since(began) != time.Minute {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+		_ = theirs.Close()
+	})
+}
+
 // TestDialThroughAProxy has an HTTP proxy.
 func TestDialThroughAProxy(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {

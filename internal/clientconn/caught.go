@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"runtime/debug"
+
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // A connection of the application may panic. On the goroutine of a call the panic reaches the
@@ -40,9 +42,11 @@ func (c *Conn) WriteCaught(p []byte) (n int, err error) {
 	return c.Write(p)
 }
 
-func readCaught(conn net.Conn, p []byte) (n int, err error) {
+// readCaught returns the part of p that it has read. A number of bytes that p cannot have is a panic, too.
+func readCaught(conn net.Conn, p []byte) (received []byte, err error) {
 	defer catchPanic(&err)
-	return conn.Read(p)
+	n, err := netio.Some(conn, p)
+	return p[:n], err
 }
 
 func writeCaught(conn net.Conn, p []byte) (n int, err error) {

@@ -255,6 +255,9 @@ func (c *Conn) IsQuiet() bool {
 	if c.recordConn != nil {
 		return c.recordConn.isQuiet(c.Net)
 	}
+	if timed, ok := c.Net.(*timedConn); ok {
+		return timed.isQuiet()
+	}
 	state := c.Probe.Check()
 	return state == Quiet || state == Unknown
 }

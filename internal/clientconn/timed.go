@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // timedConn gives deadlines to a connection of the application that has none, such as a channel of
@@ -35,8 +37,8 @@ type timedSide struct {
 	timer   *time.Timer // nil if it does not run
 }
 
-// withDeadlines returns a connection whose deadlines have an effect: conn itself if they have
-// one, as far as the errors of its methods show.
+// withDeadlines returns a connection whose deadlines have an effect: conn itself, unless its
+// methods for deadlines return errors.
 func withDeadlines(conn net.Conn) net.Conn {
 	switch conn.(type) {
 	case *net.TCPConn, *net.UnixConn, *tls.Conn:
@@ -76,7 +78,8 @@ func (s *timedSide) end() {
 	}
 }
 
-// arm starts the timer anew, for calls that are running.
+// arm starts the timer anew, for calls that are running. expire checks that the deadline has passed, and calls
+// arm again if it has not: the clock of a deadline without a monotonic reading may have been set back meanwhile.
 func (s *timedSide) arm(expire func()) {
 	if s.timer != nil {
 		s.timer.Stop()
@@ -97,14 +100,19 @@ func (c *timedConn) Read(p []byte) (int, error) {
 		switch {
 		case c.read.passed():
 			return 0, os.ErrDeadlineExceeded
-		case len(c.received) > 0:
+		case len(c.received) > 0 || len(p) == 0:
 			n := copy(p, c.received)
 			c.received = c.received[n:]
 			return n, nil
 		case c.closed:
 			return 0, net.ErrClosed
 		case c.readErr != nil:
-			return 0, c.readErr
+			err := c.readErr
+			if netio.IsTimeout(err) {
+				// of a time limit that the connection has itself: it may be read again
+				c.readErr = nil
+			}
+			return 0, err
 		case !c.reading:
 			c.reading = true
 			go c.receive()
@@ -116,23 +124,38 @@ func (c *timedConn) Read(p []byte) (int, error) {
 // timedSpace is how many bytes a timedConn receives at once.
 const timedSpace = 4 << 10
 
-// receive reads once.
+// receive reads some bytes, or an error.
 func (c *timedConn) receive() {
 	if c.space == nil {
 		c.space = make([]byte, timedSpace)
 	}
-	n, err := readCaught(c.Conn, c.space)
+	// unless the connection ends the goroutine
+	received, err := []byte(nil), ErrPanic
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.reading, c.received, c.readErr = false, received, err
+		c.changed.Broadcast()
+	}()
+	received, err = readCaught(c.Conn, c.space)
+}
+
+// isQuiet reports whether nothing was received after what Read has returned, as far as is known.
+func (c *timedConn) isQuiet() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.reading, c.received, c.readErr = false, c.space[:n], err
-	c.changed.Broadcast()
+	return len(c.received) == 0 && c.readErr == nil && !c.closed
 }
 
 // wake makes Read look at its deadline.
 func (c *timedConn) wake() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.read.passed() {
+		c.read.arm(c.wake)
+		return
+	}
 	c.changed.Broadcast()
-	c.mu.Unlock()
 }
 
 // Write implements net.Conn.
@@ -175,6 +198,9 @@ func (c *timedConn) expire() {
 	c.mu.Lock()
 	late := c.write.waiting > 0 && c.write.passed()
 	c.cut = c.cut || late
+	if !late {
+		c.write.arm(c.expire)
+	}
 	c.mu.Unlock()
 	if late {
 		_ = c.Close()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -165,22 +166,141 @@ func TestTimedReadEndsWithTheConnection(t *testing.T) {
 	})
 }
 
-// A Read of the application runs on a goroutine of the client, where a panic would end the program.
-func TestTimedReadThatPanics(t *testing.T) {
+// Bytes that were not read are not the answer to the next request.
+func TestTimedConnectionThatIsNotQuiet(t *testing.T) {
 	servertest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
-		defer far.Close()
-		c := withDeadlines(servertest.TimelessConn{Conn: panicking{near}})
-		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, ErrPanic) {
-			t.Errorf("got %v", err)
+		var line Conn
+		line.Attach(servertest.TimelessConn{Conn: near}, 4<<10)
+		go func() {
+			_, _ = far.Write([]byte("ab"))
+			_ = far.Close()
+		}()
+		for i, quiet := range []bool{false, true} {
+			if n, err := line.Read(make([]byte, 1)); n != 1 || err != nil || line.IsQuiet() != quiet {
+				t.Errorf("read %d: got %d bytes, %v, quiet %v", i, n, err, line.IsQuiet())
+			}
 		}
-		_ = c.Close()
+		_ = line.Guard.Limit(PastDeadline, PastDeadline)
+		if _, err := line.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || !line.IsQuiet() {
+			t.Errorf("before the end: got %v, quiet %v", err, line.IsQuiet())
+		}
+		_ = line.Guard.Limit(time.Time{}, time.Time{})
+		if _, err := line.Read(make([]byte, 1)); err != io.EOF || line.IsQuiet() {
+			t.Errorf("at the end: got %v, quiet %v", err, line.IsQuiet())
+		}
+		_ = line.Close()
 	})
 }
 
-type panicking struct{ net.Conn }
+// readConn is a connection whose Read is a function.
+type readConn struct {
+	net.Conn
+	read func(p []byte) (int, error)
+}
 
-func (panicking) Read([]byte) (int, error) { panic("a mistake") }
+func (c readConn) Read(p []byte) (int, error) { return c.read(p) }
+
+// withTimedRead runs a test of a connection without deadlines whose Read is a function.
+func withTimedRead(t *testing.T, read func(p []byte) (int, error), test func(t *testing.T, c net.Conn)) {
+	t.Helper()
+	servertest.Bubble(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		test(t, withDeadlines(servertest.TimelessConn{Conn: readConn{near, read}}))
+		_, _ = near.Close(), far.Close()
+	})
+}
+
+// A Read of the application runs on a goroutine of the client, where a panic would end the program.
+func TestTimedReadThatPanics(t *testing.T) {
+	for name, read := range map[string]func(p []byte) (int, error){
+		"itself":         func([]byte) (int, error) { panic("a mistake") },
+		"by its result":  func(p []byte) (int, error) { return len(p) + 1, nil },
+		"by one below 0": func([]byte) (int, error) { return -1, io.EOF },
+		"by its end":     func([]byte) (int, error) { runtime.Goexit(); return 0, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			withTimedRead(t, read, func(t *testing.T, c net.Conn) {
+				if _, err := c.Read(make([]byte, 1)); !errors.Is(err, ErrPanic) {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A connection of the application may have a time limit of its own, after which it can be read again.
+func TestTimedReadAfterATimeoutOfTheConnection(t *testing.T) {
+	reads := 0
+	withTimedRead(t, func(p []byte) (int, error) {
+		if reads++; reads == 1 {
+			return copy(p, "a"), os.ErrDeadlineExceeded
+		}
+		return copy(p, "b"), io.EOF
+	}, func(t *testing.T, c net.Conn) {
+		p := make([]byte, 1)
+		for _, want := range []struct {
+			text string
+			err  error
+		}{{"a", nil}, {"", os.ErrDeadlineExceeded}, {"b", nil}, {"", io.EOF}, {"", io.EOF}} {
+			if n, err := c.Read(p); string(p[:n]) != want.text || err != want.err {
+				t.Errorf("got %q, %v, want %q, %v", p[:n], err, want.text, want.err)
+			}
+		}
+	})
+}
+
+// A Read that returns nothing is not repeated without end.
+func TestTimedReadOfNothing(t *testing.T) {
+	reads := 0
+	withTimedRead(t, func([]byte) (int, error) {
+		if reads++; reads < 1000 {
+			return 0, nil
+		}
+		return 0, io.EOF
+	}, func(t *testing.T, c net.Conn) {
+		if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.ErrNoProgress {
+			t.Errorf("got %d bytes, %v after %d reads", n, err, reads)
+		}
+	})
+}
+
+func TestTimedReadIntoNothing(t *testing.T) {
+	withTimed(t, func(t *testing.T, c, _ net.Conn) {
+		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+		if n, err := c.Read(nil); n != 0 || err != nil {
+			t.Errorf("got %d bytes, %v", n, err)
+		}
+	})
+}
+
+// If the clock is set back, the timer fires before a deadline that has no reading of the monotonic clock.
+func TestTimedCallsEndAfterATimerThatFiresEarly(t *testing.T) {
+	for name, call := range map[string]func(c *timedConn) error{
+		"read":  func(c *timedConn) error { _, err := c.Read(make([]byte, 1)); return err },
+		"write": func(c *timedConn) error { _, err := c.Write([]byte("a")); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			withTimed(t, func(t *testing.T, conn, _ net.Conn) {
+				c, start := conn.(*timedConn), time.Now()
+				_ = c.SetDeadline(start.Add(time.Minute))
+				time.AfterFunc(time.Second, func() {
+					side, expire := &c.read, c.wake
+					if name == "write" {
+						side, expire = &c.write, c.expire
+					}
+					c.mu.Lock()
+					side.timer.Stop()
+					c.mu.Unlock()
+					expire()
+				})
+				if err := call(c); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != time.Minute {
+					t.Errorf("got %v after %v", err, time.Since(start))
+				}
+			})
+		})
+	}
+}
 
 // halfConn is a connection whose sending side can be ended.
 type halfConn struct {
