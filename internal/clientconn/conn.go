@@ -57,7 +57,7 @@ type bufferPair struct {
 
 // Attach makes conn the connection, with a receive buffer of size bytes.
 func (c *Conn) Attach(conn net.Conn, size int) {
-	conn = withDeadlines(conn)
+	conn = netio.WithDeadlines(conn)
 	c.Net = conn
 	c.Recv.Size = uint32(size)
 	c.Guard.Attach(conn)
@@ -255,8 +255,8 @@ func (c *Conn) IsQuiet() bool {
 	if c.recordConn != nil {
 		return c.recordConn.isQuiet(c.Net)
 	}
-	if timed, ok := c.Net.(*timedConn); ok {
-		return timed.isQuiet()
+	if timed, ok := c.Net.(*netio.TimedConn); ok {
+		return timed.IsQuiet()
 	}
 	state := c.Probe.Check()
 	return state == Quiet || state == Unknown
@@ -550,7 +550,7 @@ func (p *asyncWriter) writeAll(b []byte, g *Guard, within time.Duration) error {
 				return err
 			}
 		}
-		n, err := writeCaught(p.conn, b)
+		n, err := netio.WriteCaught(p.conn, b)
 		if n == 0 || !netio.IsTimeout(err) {
 			return err
 		}

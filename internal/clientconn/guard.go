@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/lockorder"
+	"github.com/valyala/fasthttp/internal/netio"
 )
 
 // Guard owns the deadlines of a client's connection, and its cancellation: no other
@@ -181,7 +182,7 @@ func (g *Guard) cancel(reason error) (err error) {
 		return nil
 	}
 	g.canceled = reason
-	defer catchPanic(&err)
+	defer netio.CatchPanic(&err)
 	return g.setBoth(PastDeadline)
 }
 
@@ -200,17 +201,13 @@ func (g *Guard) stopWriting() (err error) {
 		return nil
 	}
 	g.writeBy = PastDeadline
-	defer catchPanic(&err)
+	defer netio.CatchPanic(&err)
 	return g.conn.SetWriteDeadline(PastDeadline)
 }
 
 // closeConn closes a connection of the application that has no deadlines: nothing else would end a
 // Read or Write. The connection will be closed once more.
-func (g *Guard) closeConn() {
-	var err error
-	defer catchPanic(&err)
-	_ = g.conn.Close()
-}
+func (g *Guard) closeConn() { _ = netio.CloseCaught(g.conn) }
 
 // Err returns why the connection was canceled, or nil.
 func (g *Guard) Err() error {

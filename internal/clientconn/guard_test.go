@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -134,4 +135,31 @@ func TestGuardEndsConnectionsWhoseDeadlinesPanic(t *testing.T) {
 		}
 		_, _ = a.Close(), b.Close()
 	}
+}
+
+// Bytes that were not read are not the answer to the next request.
+func TestTimedConnectionThatIsNotQuiet(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		var line Conn
+		line.Attach(servertest.TimelessConn{Conn: near}, 4<<10)
+		go func() {
+			_, _ = far.Write([]byte("ab"))
+			_ = far.Close()
+		}()
+		for i, quiet := range []bool{false, true} {
+			if n, err := line.Read(make([]byte, 1)); n != 1 || err != nil || line.IsQuiet() != quiet {
+				t.Errorf("read %d: got %d bytes, %v, quiet %v", i, n, err, line.IsQuiet())
+			}
+		}
+		_ = line.Guard.Limit(PastDeadline, PastDeadline)
+		if _, err := line.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || !line.IsQuiet() {
+			t.Errorf("before the end: got %v, quiet %v", err, line.IsQuiet())
+		}
+		_ = line.Guard.Limit(time.Time{}, time.Time{})
+		if _, err := line.Read(make([]byte, 1)); err != io.EOF || line.IsQuiet() {
+			t.Errorf("at the end: got %v, quiet %v", err, line.IsQuiet())
+		}
+		_ = line.Close()
+	})
 }

@@ -1,4 +1,4 @@
-package clientconn
+package netio
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,19 +19,25 @@ func withTimed(t *testing.T, test func(t *testing.T, c, peer net.Conn)) {
 	t.Helper()
 	servertest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
-		test(t, withDeadlines(servertest.TimelessConn{Conn: near}), far)
+		test(t, WithDeadlines(servertest.TimelessConn{Conn: near}), far)
 		_, _ = near.Close(), far.Close()
 	})
 }
+
+// deadConn is a connection of the application whose methods for deadlines panic.
+type deadConn struct{ net.Conn }
+
+func (deadConn) SetReadDeadline(time.Time) error  { panic("a mistake") }
+func (deadConn) SetWriteDeadline(time.Time) error { panic("a mistake") }
 
 func TestConnectionsWithDeadlinesStayAsTheyAre(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
 	defer far.Close()
-	if c := withDeadlines(near); c != near {
+	if c := WithDeadlines(near); c != near {
 		t.Errorf("got a %T", c)
 	}
-	if _, ok := withDeadlines(deadConn{near}).(*timedConn); !ok {
+	if _, ok := WithDeadlines(deadConn{near}).(*TimedConn); !ok {
 		t.Error("a connection whose deadlines panic has no others")
 	}
 }
@@ -113,8 +120,9 @@ func TestTimedWriteEndsTheConnection(t *testing.T) {
 				if _, err := c.Write([]byte("a")); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != tt.want {
 					t.Errorf("got %v after %v", err, time.Since(start))
 				}
-				if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
-					t.Errorf("the peer got %v", err)
+				// until the connection has ended, the byte may be sent yet
+				if got, err := io.ReadAll(peer); len(got) > 1 || err != nil {
+					t.Errorf("the peer got %d bytes, %v", len(got), err)
 				}
 				_ = c.SetDeadline(time.Time{})
 				if _, err := c.Write([]byte("a")); err == nil {
@@ -144,6 +152,104 @@ func TestTimedWriteAfterADeadline(t *testing.T) {
 	})
 }
 
+// A connection whose Write does not end with it, as a channel of SSH over a network that is gone.
+type stuckConn struct {
+	servertest.TimelessConn
+	free chan struct{}
+}
+
+func (c stuckConn) Write(p []byte) (int, error) {
+	<-c.free
+	return len(p), nil
+}
+
+func (c stuckConn) Close() error { <-c.free; return nil }
+
+func TestTimedWriteEndsThoughTheConnectionDoesNot(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
+		stuck := stuckConn{free: make(chan struct{})}
+		c, start := WithDeadlines(stuck), time.Now()
+		_ = c.SetWriteDeadline(start.Add(time.Minute))
+		if n, err := c.Write([]byte("abc")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != time.Minute {
+			t.Errorf("got %d bytes, %v after %v", n, err, time.Since(start))
+		}
+		_ = c.SetWriteDeadline(time.Time{})
+		if n, err := c.Write([]byte("abc")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("afterwards: got %d bytes, %v", n, err)
+		}
+		close(stuck.free)
+	})
+}
+
+func TestTimedWriteEndsWithTheConnection(t *testing.T) {
+	withTimed(t, func(t *testing.T, c, _ net.Conn) {
+		time.AfterFunc(time.Second, func() { _ = c.Close() })
+		if n, err := c.Write([]byte("abc")); n != 0 || !errors.Is(err, net.ErrClosed) {
+			t.Errorf("got %d bytes, %v", n, err)
+		}
+	})
+}
+
+// Two goroutines may write: one waits for the other, and both have the deadline.
+func TestTimedWritesTakeTurns(t *testing.T) {
+	withTimed(t, func(t *testing.T, c, peer net.Conn) {
+		var writes sync.WaitGroup
+		for _, text := range []string{"aaaa", "bbbb"} {
+			writes.Go(func() {
+				if n, err := c.Write([]byte(text)); n != 4 || err != nil {
+					t.Errorf("got %d bytes, %v", n, err)
+				}
+			})
+		}
+		p := make([]byte, 8)
+		if _, err := io.ReadFull(peer, p); string(p) != "aaaabbbb" && string(p) != "bbbbaaaa" {
+			t.Errorf("the peer got %q, %v", p, err)
+		}
+		writes.Wait()
+		_ = c.SetWriteDeadline(time.Now().Add(time.Minute))
+		for range 2 {
+			writes.Go(func() {
+				if n, err := c.Write([]byte("c")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("late: got %d bytes, %v", n, err)
+				}
+			})
+		}
+		writes.Wait()
+	})
+}
+
+// A Write has an end after a part, too, and says how much of it was written.
+func TestTimedWriteOfMuch(t *testing.T) {
+	withTimed(t, func(t *testing.T, c, peer net.Conn) {
+		sent := bytes.Repeat([]byte("0123456789"), 10_000)
+		go func() {
+			_, _ = c.Write(sent)
+			_ = c.Close()
+		}()
+		if got, err := io.ReadAll(peer); err != nil || !bytes.Equal(got, sent) {
+			t.Errorf("the peer got %d bytes, %v", len(got), err)
+		}
+	})
+	withTimed(t, func(t *testing.T, c, peer net.Conn) {
+		go func() { _, _ = io.ReadFull(peer, make([]byte, timedSpace+1)) }()
+		_ = c.SetWriteDeadline(time.Now().Add(time.Minute))
+		if n, err := c.Write(make([]byte, 10*timedSpace)); n != timedSpace || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("got %d bytes, %v", n, err)
+		}
+	})
+	withTimed(t, func(t *testing.T, c, _ net.Conn) {
+		short := WithDeadlines(servertest.TimelessConn{Conn: shortConn{c}})
+		if n, err := short.Write([]byte("abc")); n != 1 || err != io.ErrShortWrite {
+			t.Errorf("short: got %d bytes, %v", n, err)
+		}
+	})
+}
+
+// shortConn writes one byte, and does not say why.
+type shortConn struct{ net.Conn }
+
+func (shortConn) Write([]byte) (int, error) { return 1, nil }
+
 func TestTimedReadOfMuch(t *testing.T) {
 	withTimed(t, func(t *testing.T, c, peer net.Conn) {
 		sent := bytes.Repeat([]byte("0123456789"), 10_000)
@@ -166,33 +272,6 @@ func TestTimedReadEndsWithTheConnection(t *testing.T) {
 	})
 }
 
-// Bytes that were not read are not the answer to the next request.
-func TestTimedConnectionThatIsNotQuiet(t *testing.T) {
-	servertest.Bubble(t, func(t *testing.T) {
-		near, far := net.Pipe()
-		var line Conn
-		line.Attach(servertest.TimelessConn{Conn: near}, 4<<10)
-		go func() {
-			_, _ = far.Write([]byte("ab"))
-			_ = far.Close()
-		}()
-		for i, quiet := range []bool{false, true} {
-			if n, err := line.Read(make([]byte, 1)); n != 1 || err != nil || line.IsQuiet() != quiet {
-				t.Errorf("read %d: got %d bytes, %v, quiet %v", i, n, err, line.IsQuiet())
-			}
-		}
-		_ = line.Guard.Limit(PastDeadline, PastDeadline)
-		if _, err := line.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || !line.IsQuiet() {
-			t.Errorf("before the end: got %v, quiet %v", err, line.IsQuiet())
-		}
-		_ = line.Guard.Limit(time.Time{}, time.Time{})
-		if _, err := line.Read(make([]byte, 1)); err != io.EOF || line.IsQuiet() {
-			t.Errorf("at the end: got %v, quiet %v", err, line.IsQuiet())
-		}
-		_ = line.Close()
-	})
-}
-
 // readConn is a connection whose Read is a function.
 type readConn struct {
 	net.Conn
@@ -206,7 +285,7 @@ func withTimedRead(t *testing.T, read func(p []byte) (int, error), test func(t *
 	t.Helper()
 	servertest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
-		test(t, withDeadlines(servertest.TimelessConn{Conn: readConn{near, read}}))
+		test(t, WithDeadlines(servertest.TimelessConn{Conn: readConn{near, read}}))
 		_, _ = near.Close(), far.Close()
 	})
 }
@@ -276,23 +355,23 @@ func TestTimedReadIntoNothing(t *testing.T) {
 
 // If the clock is set back, the timer fires before a deadline that has no reading of the monotonic clock.
 func TestTimedCallsEndAfterATimerThatFiresEarly(t *testing.T) {
-	for name, call := range map[string]func(c *timedConn) error{
-		"read":  func(c *timedConn) error { _, err := c.Read(make([]byte, 1)); return err },
-		"write": func(c *timedConn) error { _, err := c.Write([]byte("a")); return err },
+	for name, call := range map[string]func(c *TimedConn) error{
+		"read":  func(c *TimedConn) error { _, err := c.Read(make([]byte, 1)); return err },
+		"write": func(c *TimedConn) error { _, err := c.Write([]byte("a")); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			withTimed(t, func(t *testing.T, conn, _ net.Conn) {
-				c, start := conn.(*timedConn), time.Now()
+				c, start := conn.(*TimedConn), time.Now()
 				_ = c.SetDeadline(start.Add(time.Minute))
 				time.AfterFunc(time.Second, func() {
-					side, expire := &c.read, c.wake
+					side := &c.read
 					if name == "write" {
-						side, expire = &c.write, c.expire
+						side = &c.write
 					}
 					c.mu.Lock()
 					side.timer.Stop()
 					c.mu.Unlock()
-					expire()
+					c.wake()
 				})
 				if err := call(c); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != time.Minute {
 					t.Errorf("got %v after %v", err, time.Since(start))
@@ -312,11 +391,11 @@ func (c *halfConn) CloseWrite() error { c.ended = true; return nil }
 
 func TestTimedCloseWrite(t *testing.T) {
 	withTimed(t, func(t *testing.T, c, peer net.Conn) {
-		if err := c.(*timedConn).CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
+		if err := c.(*TimedConn).CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("got %v", err)
 		}
 		half := &halfConn{TimelessConn: servertest.TimelessConn{Conn: peer}}
-		if err := withDeadlines(half).(*timedConn).CloseWrite(); err != nil || !half.ended {
+		if err := WithDeadlines(half).(*TimedConn).CloseWrite(); err != nil || !half.ended {
 			t.Errorf("got %v, ended %v", err, half.ended)
 		}
 	})
