@@ -273,6 +273,38 @@ func TestReadLimit(t *testing.T) {
 }
 
 // TestReadContext has a context that ends in the middle of a message, and a deadline.
+// A client has deadlines over a connection that has none, such as a channel of SSH.
+func TestReadContextWithoutDeadlines(t *testing.T) {
+	t.Parallel()
+	c, s := connPair(t, func(t testing.TB) (net.Conn, net.Conn) {
+		client, server := servertest.MemoryPair(t)
+		client, err := checkDialed(servertest.TimelessConn{Conn: client}, nil)
+		servertest.Must(t, err)
+		return client, server
+	}, &Upgrader{}, &Dialer{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("why")
+	cancel(why)
+	servertest.Soon(t, "ReadContext", func() {
+		if _, _, err := c.ReadContext(ctx); err != why {
+			t.Errorf("ReadContext returned %v", err)
+		}
+	})
+	ctx, cancel = context.WithCancelCause(t.Context())
+	time.AfterFunc(servertest.Short, func() { cancel(why) })
+	servertest.Soon(t, "ReadContext", func() {
+		if _, _, err := c.ReadContext(ctx); err != why {
+			t.Errorf("ReadContext returned %v", err)
+		}
+	})
+	servertest.Must(t, s.WriteMessage(TextMessage, []byte("text")))
+	servertest.Soon(t, "ReadMessage", func() {
+		if _, p, err := c.ReadMessage(); string(p) != "text" || err != nil {
+			t.Errorf("ReadMessage returned %q, %v", p, err)
+		}
+	})
+}
+
 func TestReadContext(t *testing.T) {
 	t.Parallel()
 	for name, pair := range map[string]func(testing.TB) (net.Conn, net.Conn){"tcp": servertest.TCPPair, "memory": servertest.MemoryPair} {

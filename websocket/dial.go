@@ -22,6 +22,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	idial "github.com/valyala/fasthttp/internal/dial"
+	"github.com/valyala/fasthttp/internal/netio"
 	"github.com/valyala/fasthttp/internal/ws"
 )
 
@@ -291,13 +292,16 @@ func (d *Dialer) connect(ctx context.Context, req *http.Request) (net.Conn, erro
 	return d.secure(ctx, nc, req.URL.Hostname())
 }
 
-// checkDialed returns the result of a dial function, or an error if there is neither a connection
-// nor an error.
+// checkDialed returns the result of a dial function, with deadlines, or an error if there is neither
+// a connection nor an error.
 func checkDialed(nc net.Conn, err error) (net.Conn, error) {
-	if nc == nil && err == nil {
-		err = errNoConn
+	switch {
+	case err != nil:
+		return nil, err
+	case nc == nil:
+		return nil, errNoConn
 	}
-	return nc, err
+	return netio.WithDeadlines(nc), nil
 }
 
 // through returns a function that connects through a proxy.
