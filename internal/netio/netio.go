@@ -1,6 +1,7 @@
 // Package netio has what every user of a connection needs: reading the first bytes that
-// arrive (Some), errors of package net for connections that are not its own (Conn, Op), and
-// which errors are timeouts (IsTimeout).
+// arrive (Some), deadlines for connections that have none (WithDeadlines), panics of connections
+// (CatchPanic), errors of package net for connections that are not its own (Conn, Op), and which
+// errors are timeouts (IsTimeout).
 package netio
 
 import (

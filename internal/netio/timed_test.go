@@ -218,7 +218,7 @@ func TestTimedWritesTakeTurns(t *testing.T) {
 	})
 }
 
-// A Write has an end after a part, too, and says how much of it was written.
+// A Write that ends after a part returns how much of it was written.
 func TestTimedWriteOfMuch(t *testing.T) {
 	withTimed(t, func(t *testing.T, c, peer net.Conn) {
 		sent := bytes.Repeat([]byte("0123456789"), 10_000)
