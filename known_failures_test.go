@@ -54,7 +54,7 @@ var knownFailures = []struct {
 	{27, "what is kept beyond the handler is seen in the debug mode", []string{"TestSlicesOfAHandlerArePoisonedBehindIt", "TestReleasedValuesArePoisoned", "internal/bufpool.TestReleasedBuffersArePoisoned"}},
 	{28, "streams are not read beyond their end, and close once", []string{"integrationtests.TestRequestStreamDoesNotReadTheNextRequest", "integrationtests.TestRequestStreamAfterTheHandler", "TestConnThatIsKeptIsNoOtherConnection", "TestContextThatTimedOutIsAskedForItsEnd", "TestStreamReaderGivesWhatIsProduced", "TestCloseEndsTheProducer", "TestBoundedStreamReaderAsABody", "integrationtests.TestStreamsAreClosed"}},
 	// clients
-	{29, "a request that meets a closed connection is sent on another one", []string{"TestClientPostsAfterIdleCloseSucceed", "TestClientLooksAtEveryConnection", "TestClientPostsOnClosedPipeSucceed", "integrationtests.TestClientTLSIdleConnections", "TestClientDoesNotRepeatPostThatWasTaken", "TestPipelineRepeatsWhatIsSafe"}},
+	{29, "a request that meets a closed connection is sent on another one", []string{"TestClientPostsAfterIdleCloseSucceed", "TestClientLooksAtEveryConnection", "TestClientPostsOnClosedPipeSucceed", "TestClientTLSIdleConnections", "TestClientDoesNotRepeatPostThatWasTaken", "TestPipelineRepeatsWhatIsSafe"}},
 	{30, "what is cut off is an error, and not asked for again", []string{"TestClientTruncatedResponseIsUnexpectedEOF", "TestPipelineReportsTruncatedResponses"}},
 	{31, "calls wait for a connection", []string{"TestClientCallsQueueForConnections", "TestClientWaitTimeout"}},
 	{32, "no place for a connection gets lost", []string{"TestClientUnderStressLosesNoPlace", "TestClientUnderLoad", "TestClientSetMaxConnsWakesWaiters", "internal/connpool.TestNoPlaceGetsLost"}},
