@@ -75,7 +75,13 @@ func TestTimedReadGivesUpAndLosesNothing(t *testing.T) {
 	})
 }
 
-func TestTimedReadObeysADeadlineThatChanges(t *testing.T) {
+// timedCalls are the calls that a deadline ends.
+var timedCalls = map[string]func(c net.Conn) error{
+	"read":  func(c net.Conn) error { _, err := c.Read(make([]byte, 1)); return err },
+	"write": func(c net.Conn) error { _, err := c.Write([]byte("a")); return err },
+}
+
+func TestTimedCallsObeyADeadlineThatChanges(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first, second time.Duration // since the start; zero means none
 		want          time.Duration
@@ -85,55 +91,41 @@ func TestTimedReadObeysADeadlineThatChanges(t *testing.T) {
 		"extended":  {time.Minute, time.Hour, time.Hour},
 		"past":      {time.Hour, -time.Hour, time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withTimed(t, func(t *testing.T, c, _ net.Conn) {
-				start := time.Now()
-				if tt.first != 0 {
-					_ = c.SetDeadline(start.Add(tt.first))
-				}
-				time.AfterFunc(time.Second, func() { _ = c.SetDeadline(start.Add(tt.second)) })
-				if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != tt.want {
-					t.Errorf("got %v after %v", err, time.Since(start))
-				}
+		for part, call := range timedCalls {
+			t.Run(part+"/"+name, func(t *testing.T) {
+				withTimed(t, func(t *testing.T, c, _ net.Conn) {
+					start := time.Now()
+					if tt.first != 0 {
+						_ = c.SetDeadline(start.Add(tt.first))
+					}
+					time.AfterFunc(time.Second, func() { _ = c.SetDeadline(start.Add(tt.second)) })
+					if err := call(c); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != tt.want {
+						t.Errorf("got %v after %v", err, time.Since(start))
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
 func TestTimedWriteEndsTheConnection(t *testing.T) {
-	for name, tt := range map[string]struct {
-		first, second time.Duration // since the start; zero means none
-		want          time.Duration
-	}{
-		"set":       {0, time.Hour, time.Hour},
-		"shortened": {time.Hour, time.Minute, time.Minute},
-		"extended":  {time.Minute, time.Hour, time.Hour},
-		"past":      {time.Hour, -time.Hour, time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			withTimed(t, func(t *testing.T, c, peer net.Conn) {
-				start := time.Now()
-				if tt.first != 0 {
-					_ = c.SetDeadline(start.Add(tt.first))
-				}
-				time.AfterFunc(time.Second, func() { _ = c.SetDeadline(start.Add(tt.second)) })
-				if _, err := c.Write([]byte("a")); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != tt.want {
-					t.Errorf("got %v after %v", err, time.Since(start))
-				}
-				// until the connection has ended, the byte may be sent yet
-				if got, err := io.ReadAll(peer); len(got) > 1 || err != nil {
-					t.Errorf("the peer got %d bytes, %v", len(got), err)
-				}
-				_ = c.SetDeadline(time.Time{})
-				if _, err := c.Write([]byte("a")); err == nil {
-					t.Error("it can be written to")
-				}
-				if _, err := c.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
-					t.Errorf("reading: %v", err)
-				}
-			})
-		})
-	}
+	withTimed(t, func(t *testing.T, c, peer net.Conn) {
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := c.Write([]byte("a")); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		// until the connection has ended, the byte may be sent yet
+		if got, err := io.ReadAll(peer); len(got) > 1 || err != nil {
+			t.Errorf("the peer got %d bytes, %v", len(got), err)
+		}
+		_ = c.SetDeadline(time.Time{})
+		if _, err := c.Write([]byte("a")); err == nil {
+			t.Error("it can be written to")
+		}
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("reading: %v", err)
+		}
+	})
 }
 
 // A deadline that passes while nothing is written harms nothing.
@@ -355,10 +347,7 @@ func TestTimedReadIntoNothing(t *testing.T) {
 
 // If the clock is set back, the timer fires before a deadline that has no reading of the monotonic clock.
 func TestTimedCallsEndAfterATimerThatFiresEarly(t *testing.T) {
-	for name, call := range map[string]func(c *TimedConn) error{
-		"read":  func(c *TimedConn) error { _, err := c.Read(make([]byte, 1)); return err },
-		"write": func(c *TimedConn) error { _, err := c.Write([]byte("a")); return err },
-	} {
+	for name, call := range timedCalls {
 		t.Run(name, func(t *testing.T) {
 			withTimed(t, func(t *testing.T, conn, _ net.Conn) {
 				c, start := conn.(*TimedConn), time.Now()
