@@ -164,7 +164,7 @@ func (d *Dialer) DialContext(ctx context.Context, urlStr string, requestHeader h
 // interrupt ends the reads and writes of a connection that the dial has not finished.
 func interrupt(nc net.Conn) {
 	if nc.SetDeadline(past) != nil {
-		// it has no deadlines, as a channel of SSH
+		// a *tls.Conn of the application over a connection without deadlines, as a channel of SSH
 		_ = nc.Close()
 	}
 }

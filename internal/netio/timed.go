@@ -29,6 +29,7 @@ type TimedConn struct {
 	reading  bool   // receive runs
 	readErr  error  // of receive
 
+	turn     bool   // a Write has begun and not returned: others wait
 	piece    []byte // for send
 	writing  bool   // send runs
 	sent     int    // by send
@@ -177,16 +178,20 @@ func (c *TimedConn) Write(p []byte) (n int, err error) {
 	defer c.mu.Unlock()
 	c.write.begin(c.wake)
 	defer c.write.end()
-	if err := c.untilSent(); err != nil {
-		// another Write has not ended
+	if err := c.untilNot(&c.turn); err != nil {
 		return 0, err
 	}
+	c.turn = true
+	defer func() {
+		c.turn = false
+		c.changed.Broadcast()
+	}()
 	for begun := false; n < len(p) || !begun; begun = true {
 		piece := p[n:min(n+timedSpace, len(p))]
 		c.piece = append(c.piece[:0], piece...)
 		c.writing = true
 		go c.send()
-		if err := c.untilSent(); err != nil {
+		if err := c.untilNot(&c.writing); err != nil {
 			return n, err
 		}
 		n += min(max(c.sent, 0), len(piece))
@@ -200,8 +205,8 @@ func (c *TimedConn) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// untilSent waits until send does not run. The mutex is held.
-func (c *TimedConn) untilSent() error {
+// untilNot waits until flag, which is c.turn or c.writing, is false. The mutex is held.
+func (c *TimedConn) untilNot(flag *bool) error {
 	for {
 		switch {
 		case c.cut:
@@ -215,7 +220,7 @@ func (c *TimedConn) untilSent() error {
 			return os.ErrDeadlineExceeded
 		case c.closed:
 			return net.ErrClosed
-		case !c.writing:
+		case !*flag:
 			return nil
 		}
 		c.changed.Wait()
@@ -260,19 +265,15 @@ func (c *TimedConn) SetDeadline(by time.Time) error {
 }
 
 // SetReadDeadline implements net.Conn.
-func (c *TimedConn) SetReadDeadline(by time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.read.by = by
-	c.read.arm(c.wake)
-	return nil
-}
+func (c *TimedConn) SetReadDeadline(by time.Time) error { return c.setDeadline(&c.read, by) }
 
 // SetWriteDeadline implements net.Conn.
-func (c *TimedConn) SetWriteDeadline(by time.Time) error {
+func (c *TimedConn) SetWriteDeadline(by time.Time) error { return c.setDeadline(&c.write, by) }
+
+func (c *TimedConn) setDeadline(side *timedSide, by time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.write.by = by
-	c.write.arm(c.wake)
+	side.by = by
+	side.arm(c.wake)
 	return nil
 }

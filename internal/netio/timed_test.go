@@ -185,17 +185,21 @@ func TestTimedWriteEndsWithTheConnection(t *testing.T) {
 // Two goroutines may write: one waits for the other, and both have the deadline.
 func TestTimedWritesTakeTurns(t *testing.T) {
 	withTimed(t, func(t *testing.T, c, peer net.Conn) {
+		const length = 2*timedSpace + 1
 		var writes sync.WaitGroup
-		for _, text := range []string{"aaaa", "bbbb"} {
+		for _, letter := range []string{"a", "b"} {
 			writes.Go(func() {
-				if n, err := c.Write([]byte(text)); n != 4 || err != nil {
+				if n, err := c.Write(bytes.Repeat([]byte(letter), length)); n != length || err != nil {
 					t.Errorf("got %d bytes, %v", n, err)
 				}
 			})
 		}
-		p := make([]byte, 8)
-		if _, err := io.ReadFull(peer, p); string(p) != "aaaabbbb" && string(p) != "bbbbaaaa" {
-			t.Errorf("the peer got %q, %v", p, err)
+		p := make([]byte, 2*length)
+		if n, err := io.ReadFull(peer, p); err != nil {
+			t.Errorf("the peer got %d bytes, %v", n, err)
+		}
+		if first := len(p) - len(bytes.TrimLeft(p, string(p[:1]))); first != length || bytes.Count(p, p[length:length+1]) != length {
+			t.Errorf("after %d bytes of a write the peer got others", first)
 		}
 		writes.Wait()
 		_ = c.SetWriteDeadline(time.Now().Add(time.Minute))
@@ -208,6 +212,41 @@ func TestTimedWritesTakeTurns(t *testing.T) {
 		}
 		writes.Wait()
 	})
+}
+
+// A Write that waits for another does not change the result of that one.
+func TestTimedWritesHaveTheirOwnResults(t *testing.T) {
+	servertest.Bubble(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer near.Close()
+		defer far.Close()
+		c := WithDeadlines(servertest.TimelessConn{Conn: oddConn{near}})
+		var writes sync.WaitGroup
+		for length := range 100 {
+			writes.Go(func() {
+				want := error(nil)
+				if length%2 == 1 {
+					want = errOdd
+				}
+				if n, err := c.Write(make([]byte, length)); n != length || err != want {
+					t.Errorf("of %d bytes: got %d bytes, %v", length, n, err)
+				}
+			})
+		}
+		writes.Wait()
+	})
+}
+
+// oddConn is a connection whose writes of an odd number of bytes have an error.
+type oddConn struct{ net.Conn }
+
+var errOdd = errors.New("an odd number of bytes")
+
+func (oddConn) Write(p []byte) (int, error) {
+	if len(p)%2 == 1 {
+		return len(p), errOdd
+	}
+	return len(p), nil
 }
 
 // A Write that ends after a part returns how much of it was written.
