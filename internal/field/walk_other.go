@@ -5,5 +5,8 @@ package field
 // Wide reports whether AppendLines appends lines at all.
 const Wide = false
 
-// AppendLines appends nothing here, and leaves every line to its caller.
-func (l *List) AppendLines(w *Walk) { w.Left = LeftLine }
+// appendLines appends nothing here, and leaves every line to the caller of AppendLines.
+func appendLines(w *Walk, _ []Entry) (n int) {
+	w.Left = LeftLine
+	return 0
+}
