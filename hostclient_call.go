@@ -76,7 +76,12 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 		deadline = clock.Earliest(deadline, outer.deadline)
 		*call = callState{content: outer.content.inner()}
 	} else {
-		defer req.endCall()
+		defer func() {
+			req.call = callState{content: req.call.content}
+			if req.body.Stream != nil {
+				_ = req.body.CloseStream()
+			}
+		}()
 	}
 	if err := c.ready(); err != nil {
 		return err
@@ -96,15 +101,6 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 		return c.callDiscarding(req)
 	}
 	return c.attempts(req, resp)
-}
-
-// endCall removes the state of the call from the request, and closes the stream of
-// the body.
-func (req *Request) endCall() {
-	req.call = callState{content: req.call.content}
-	if req.body.Stream != nil {
-		_ = req.body.CloseStream()
-	}
 }
 
 // limitCall gives a call its context, which may be nil, with the deadline of that, and its trace:
