@@ -245,9 +245,9 @@ func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int
 }
 
 // DoRedirects is Do that follows redirects, as Client.DoRedirects does. All
-// requests go to Addr, whatever host a redirect names. One that changes the
-// scheme cannot be followed: the error is
-// ErrHostClientRedirectToDifferentScheme.
+// requests go to Addr, whatever host a redirect names: so the ones to another origin than the
+// first are made without Jar, unless AbsoluteForm has an effect. A redirect that changes the
+// scheme cannot be followed: the error is ErrHostClientRedirectToDifferentScheme.
 func (c *HostClient) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return followRedirects(noContext, c, req, resp, time.Time{}, maxRedirectsCount)
 }
@@ -280,10 +280,12 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		ctx = req.call.ctx
 	}
 	hop, content := req, contentOf(req)
+	var origin string // the one that the cookies of the jar are for, or "" for any
 	for count := 1; ; count++ {
 		if hop != req {
 			// not earlier: a redirect that is not followed leaves the URI of the last request
 			req.SetURI(hop.URI())
+			hop.call.withoutJar = origin != "" && hop.uri.text.Origin() != origin
 		}
 		err := c.call(ctx, hop, resp, deadline)
 		if err != nil || !StatusCodeIsRedirect(resp.StatusCode()) {
@@ -302,6 +304,10 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 				ReleaseRequest(next)
 			}()
 			hop = next
+			if hc, ok := c.(*HostClient); ok && hc.Jar != nil && hc.proxy == nil {
+				// the server that gets all requests chooses the hosts of the next ones
+				origin = hop.URI().text.Origin()
+			}
 		}
 		if err := redirect(hop, resp, &content); err != nil {
 			return err

@@ -94,7 +94,7 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 		c.limitCall(call, ctx)
 	}
 	switch {
-	case c.Jar != nil:
+	case c.Jar != nil && !call.withoutJar:
 		return c.callWithCookies(req, resp)
 	case resp == nil:
 		return c.callDiscarding(req)

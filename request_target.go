@@ -171,6 +171,7 @@ type callState struct {
 	// misdirected is set if a connection was given up because the server was not the right
 	// one
 	misdirected bool
+	withoutJar  bool // the cookies of the jar are not for the server
 
 	upstream string // the address of the last attempt
 }

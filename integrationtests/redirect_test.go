@@ -471,10 +471,9 @@ func TestRedirectKeepsTheFragment(t *testing.T) {
 	for location, want := range map[string]string{
 		"/to": "/to#part", "/to?x=1": "/to?x=1#part", "SELF/to": "/to#part", "/to#own": "/to#own", "/to#": "/to",
 	} {
-		var p *servertest.Peer
-		p = servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 			c.Expect("GET /from")
-			c.Send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + strings.Replace(location, "SELF", p.URL(""), 1) + "\r\n\r\n")
+			c.Send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + strings.Replace(location, "SELF", c.Peer.URL(""), 1) + "\r\n\r\n")
 			path, _, _ := strings.Cut(want, "#")
 			c.Expect("GET " + path)
 			c.OK("")
