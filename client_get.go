@@ -283,7 +283,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	var origin string // the one that the cookies of the jar are for, or "" for any
 	for count := 1; ; count++ {
 		if hop != req {
-			// not earlier: a redirect that is not followed leaves the URI of the last request
+			// not earlier: an unfollowed redirect leaves the URI of the last request
 			req.SetURI(hop.URI())
 			hop.call.withoutJar = origin != "" && hop.uri.text.Origin() != origin
 		}

@@ -433,7 +433,7 @@ func TestRedirectWithStreamsAndOneConnection(t *testing.T) {
 	p.Counts(1, 2)
 }
 
-// A redirect that is not followed leaves the request as it was sent, so that it can be sent again.
+// An unfollowed redirect leaves the request as it was sent, so that it can be sent again.
 func TestRedirectThatIsNotFollowedLeavesTheURI(t *testing.T) {
 	refused := errors.New("not there")
 	for _, tt := range []struct {
@@ -466,7 +466,7 @@ func TestRedirectThatIsNotFollowedLeavesTheURI(t *testing.T) {
 	}
 }
 
-// RFC 9110 section 10.2.2: a Location without a fragment has that of the URI before.
+// RFC 9110 section 10.2.2: a Location without a fragment keeps the fragment of the URI before.
 func TestRedirectKeepsTheFragment(t *testing.T) {
 	for location, want := range map[string]string{
 		"/to": "/to#part", "/to?x=1": "/to?x=1#part", "SELF/to": "/to#part", "/to#own": "/to#own", "/to#": "/to",
@@ -512,7 +512,7 @@ func TestRedirectRemovesTheFieldsOfTheContent(t *testing.T) {
 }
 
 // The URI of a request whose target is a path has the scheme of its HostClient, for redirects and
-// for those who ask for it during the call.
+// for hooks.
 func TestRedirectOfHostClientWithTLSAndPaths(t *testing.T) {
 	cert, roots := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
