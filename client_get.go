@@ -238,8 +238,8 @@ var ErrUseLastResponse = errors.New("fasthttp: the redirect is not to be followe
 // redirect to a scheme other than http and https is an error. The timeout of the
 // request covers all requests together.
 //
-// Afterwards req has the URI of the last request; everything else in it is unchanged. A
-// redirect without a fragment keeps the fragment.
+// Afterwards req has the URI of the last request, or of a redirect that was refused with an
+// error; everything else in it is unchanged. A redirect without a fragment keeps the fragment.
 func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return followRedirects(noContext, c, req, resp, time.Time{}, maxRedirectsCount)
 }
@@ -283,7 +283,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	var origin string // the one that the cookies of the jar are for, or "" for any
 	for count := 1; ; count++ {
 		if hop != req {
-			// not earlier: an unfollowed redirect leaves the URI of the last request
+			// not earlier: with ErrUseLastResponse it stays the URI of that response
 			req.SetURI(hop.URI())
 			hop.call.withoutJar = origin != "" && hop.uri.text.Origin() != origin
 		}
@@ -310,12 +310,14 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 			}
 		}
 		if err := redirect(hop, resp, &content); err != nil {
+			req.SetURI(hop.URI())
 			return err
 		}
 		if policy := c.redirectPolicy(); policy != nil {
 			if err := policy(hop, resp, count); err == ErrUseLastResponse {
 				return nil
 			} else if err != nil {
+				req.SetURI(hop.URI())
 				return err
 			}
 		}
