@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strconv"
@@ -237,15 +238,16 @@ var ErrUseLastResponse = errors.New("fasthttp: the redirect is not to be followe
 // redirect to a scheme other than http and https is an error. The timeout of the
 // request covers all requests together.
 //
-// Afterwards req has the URI of the last request; everything else in it is unchanged.
+// Afterwards req has the URI of the last request, or of a redirect that was refused with an
+// error; everything else in it is unchanged. A redirect without a fragment keeps the fragment.
 func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return followRedirects(noContext, c, req, resp, time.Time{}, maxRedirectsCount)
 }
 
 // DoRedirects is Do that follows redirects, as Client.DoRedirects does. All
-// requests go to Addr, whatever host a redirect names. One that changes the
-// scheme cannot be followed: the error is
-// ErrHostClientRedirectToDifferentScheme.
+// requests go to Addr, whatever host a redirect names: so the ones to another origin than the
+// first are made without Jar, unless AbsoluteForm has an effect. A redirect that changes the
+// scheme cannot be followed: the error is ErrHostClientRedirectToDifferentScheme.
 func (c *HostClient) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return followRedirects(noContext, c, req, resp, time.Time{}, maxRedirectsCount)
 }
@@ -278,7 +280,13 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		ctx = req.call.ctx
 	}
 	hop, content := req, contentOf(req)
+	var origin string // the one that the cookies of the jar are for, or "" for any
 	for count := 1; ; count++ {
+		if hop != req {
+			// not earlier: with ErrUseLastResponse it stays the URI of that response
+			req.SetURI(hop.URI())
+			hop.call.withoutJar = origin != "" && hop.uri.text.Origin() != origin
+		}
 		err := c.call(ctx, hop, resp, deadline)
 		if err != nil || !StatusCodeIsRedirect(resp.StatusCode()) {
 			return err
@@ -291,20 +299,25 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 			req.CopyTo(next)
 			next.call.content, next.OnInform = req.call.content, req.OnInform
 			defer func() {
-				req.SetURI(next.URI())
 				next.call.content = contentAsSet
 				next.values.Forget(req.values)
 				ReleaseRequest(next)
 			}()
 			hop = next
+			if hc, ok := c.(*HostClient); ok && hc.Jar != nil && hc.proxy == nil {
+				// the server that gets all requests chooses the hosts of the next ones
+				origin = hop.URI().text.Origin()
+			}
 		}
 		if err := redirect(hop, resp, &content); err != nil {
+			req.SetURI(hop.URI())
 			return err
 		}
 		if policy := c.redirectPolicy(); policy != nil {
 			if err := policy(hop, resp, count); err == ErrUseLastResponse {
 				return nil
 			} else if err != nil {
+				req.SetURI(hop.URI())
 				return err
 			}
 		}
@@ -330,7 +343,7 @@ func redirect(req *Request, resp *Response, content *resentContent) error {
 		return ErrRedirectBodyStream
 	}
 	u := req.URI()
-	before, user := u.text.Origin(), u.text.User()
+	before, user, hash := u.text.Origin(), u.text.User(), string(u.Hash())
 	if err := uri.CheckLocation(location); err == uri.ErrNoHost {
 		return redirectNoHost(location)
 	} else if err != nil {
@@ -347,6 +360,10 @@ func redirect(req *Request, resp *Response, content *resentContent) error {
 	}
 	u.text.KeepAsReceived(location, !req.DisableRedirectPathNormalizing)
 	u.DisablePathNormalizing = u.DisablePathNormalizing || req.DisableRedirectPathNormalizing
+	if hash != "" && bytes.IndexByte(location, '#') < 0 {
+		// RFC 9110 section 10.2.2
+		u.SetHash(hash)
+	}
 	switch {
 	case u.text.Origin() != before:
 		removeCredentials(req)
@@ -392,6 +409,13 @@ func becomesGet(req *Request, status int) bool {
 	return false
 }
 
+// ofContent are the fields about the content of a request, and about its sending.
+var ofContent = []string{
+	HeaderContentType, HeaderContentLength, HeaderContentEncoding, HeaderContentLanguage, HeaderContentLocation,
+	HeaderContentRange, HeaderContentDisposition, HeaderLastModified, "Content-Digest", "Repr-Digest", "Digest",
+	HeaderTransferEncoding, HeaderTrailer, HeaderExpect,
+}
+
 // removeContent makes req a GET, or leaves it a HEAD, and removes its content and the
 // fields that describe it.
 func removeContent(req *Request) {
@@ -400,10 +424,7 @@ func removeContent(req *Request) {
 		h.SetMethod(MethodGet)
 	}
 	req.ResetBody()
-	for _, name := range []string{
-		HeaderContentType, HeaderContentLength, HeaderContentEncoding, HeaderContentLanguage, HeaderContentLocation,
-		HeaderTransferEncoding, HeaderTrailer, HeaderExpect,
-	} {
+	for _, name := range ofContent {
 		h.head.DelAnyCase(http1.Request, name)
 	}
 	h.SetContentLength(0)

@@ -86,6 +86,10 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 	if err := c.ready(); err != nil {
 		return err
 	}
+	if !req.uriParsed {
+		// hooks, the jar and redirects may ask for the URI of a target without a scheme
+		req.isTLS = c.IsTLS
+	}
 	if limit := req.limitedTo(c.Timeout); limit > 0 {
 		deadline = clock.Earliest(deadline, time.Now().Add(limit))
 	}
@@ -95,7 +99,7 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 		c.limitCall(call, ctx)
 	}
 	switch {
-	case c.Jar != nil:
+	case c.Jar != nil && !call.withoutJar:
 		return c.callWithCookies(req, resp)
 	case resp == nil:
 		return c.callDiscarding(req)
@@ -491,9 +495,6 @@ func (c *HostClient) callWithCookies(req *Request, resp *Response) error {
 		defer ReleaseResponse(resp)
 	}
 	h := &req.Header
-	if !req.uriParsed {
-		req.isTLS = c.IsTLS
-	}
 	uri := req.URI()
 	added := h.addJarCookies(c.Jar.Cookies(uri))
 	err := c.attempts(req, resp)

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/uri"
+	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // URI returns the URI of the request: its target, completed by the Host field. A change
@@ -121,7 +122,8 @@ func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 func (req *Request) appendTarget(dst []byte, kept bool) []byte {
 	if req.call.proxy != nil {
 		host, _ := hostField(req.uri.Host())
-		dst = append(append(dst, "http://"...), host...)
+		// a host that was set was not checked
+		dst = urlencoded.AppendVisible(append(dst, "http://"...), host)
 		if kept {
 			// RFC 9112 section 3.2.4: a request to the server itself has no path
 			return dst
@@ -169,6 +171,7 @@ type callState struct {
 	// misdirected is set if a connection was given up because the server was not the right
 	// one
 	misdirected bool
+	withoutJar  bool // the cookies of the jar are not for the server
 
 	upstream string // the address of the last attempt
 }

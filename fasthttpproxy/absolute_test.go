@@ -127,3 +127,30 @@ func TestAbsoluteFormOverTLSAndWithoutAProxy(t *testing.T) {
 		t.Error("an unknown scheme is let pass")
 	}
 }
+
+// A host that was set, and so was not checked, neither ends the target nor the request line.
+func TestHostsThatWereSetStayInTheAbsoluteForm(t *testing.T) {
+	lines := make(chan string, 1)
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for {
+			line, err := c.R.ReadString('\n')
+			if err != nil || !c.Head() {
+				return
+			}
+			lines <- line
+			c.OK("")
+		}
+	})
+	hc := servertest.EndsWith(t, &fasthttp.HostClient{Addr: p.Addr(), AbsoluteForm: true})
+	for host, want := range map[string]string{
+		"a.test": "a.test", "a.test\r\nx:y": "a.test%0D%0Ax:y", "a.test x": "a.test%20x", "a.test\x00": "a.test%00",
+	} {
+		req := &fasthttp.Request{}
+		req.SetRequestURI("http://b.test/p")
+		req.URI().SetHost(host)
+		servertest.Must(t, hc.Do(req, nil))
+		if got := servertest.Receive(t, "a request", lines); got != "GET http://"+want+"/p HTTP/1.1\r\n" {
+			t.Errorf("%q: the request line is %q", host, got)
+		}
+	}
+}

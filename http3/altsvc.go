@@ -105,11 +105,19 @@ type alternative struct {
 
 // RoundTrip implements fasthttp.RoundTripper.
 func (a *AltTransport) RoundTrip(hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (retry bool, err error) {
-	return a.RoundTripContext(context.Background(), hc, req, resp)
+	return a.roundTrip(noContext, hc, req, resp)
 }
 
 // RoundTripContext implements fasthttp.RoundTripperContext.
 func (a *AltTransport) RoundTripContext(ctx context.Context, hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (retry bool, err error) {
+	return a.roundTrip(ctx, hc, req, resp)
+}
+
+// noContext means that the context of the call applies.
+var noContext context.Context
+
+// roundTrip is RoundTrip and RoundTripContext.
+func (a *AltTransport) roundTrip(ctx context.Context, hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (retry bool, err error) {
 	a.prepare()
 	if !hc.IsTLS || strings.Contains(hc.Addr, ",") || hc.Dial != nil || hc.DialTimeout != nil || hc.DialContext != nil {
 		return a.base(ctx, hc, req, resp)
@@ -122,7 +130,7 @@ func (a *AltTransport) RoundTripContext(ctx context.Context, hc *fasthttp.HostCl
 		}
 		return retry, err
 	}
-	retry, err = alt.rt.RoundTripContext(ctx, hc, req, resp)
+	retry, err = sendBy(ctx, alt.rt, hc, req, resp)
 	switch {
 	case err == nil && (resp.StatusCode() != fasthttp.StatusMisdirectedRequest || streams):
 		a.learn(from, resp)
@@ -144,7 +152,12 @@ func (a *AltTransport) base(ctx context.Context, hc *fasthttp.HostClient, req *f
 	if rt == nil {
 		rt = fasthttp.DefaultTransport
 	}
-	if with, ok := rt.(fasthttp.RoundTripperContext); ok {
+	return sendBy(ctx, rt, hc, req, resp)
+}
+
+// sendBy sends a request by rt.
+func sendBy(ctx context.Context, rt fasthttp.RoundTripper, hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (retry bool, err error) {
+	if with, ok := rt.(fasthttp.RoundTripperContext); ok && ctx != nil {
 		return with.RoundTripContext(ctx, hc, req, resp)
 	}
 	return rt.RoundTrip(hc, req, resp)

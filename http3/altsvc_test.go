@@ -1,6 +1,7 @@
 package http3
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -203,4 +204,35 @@ func TestAnnouncementsAreKeptForTheirTime(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// plainTripper is a RoundTripper without RoundTripContext.
+type plainTripper struct{ inner fasthttp.RoundTripper }
+
+func (p plainTripper) RoundTrip(hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (bool, error) {
+	return p.inner.RoundTrip(hc, req, resp)
+}
+
+// A RoundTripper around an AltTransport that knows no contexts does not keep it from the context of the
+// call.
+func TestAltTransportHasTheContextOfTheCall(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	for _, https := range []bool{false, true} {
+		var got any
+		alt := &AltTransport{Base: fasthttp.RoundTripFunc(func(ctx context.Context, _ *fasthttp.HostClient, _ *fasthttp.Request, _ *fasthttp.Response) (bool, error) {
+			got = ctx.Value(key{})
+			return false, nil
+		})}
+		hc := &fasthttp.HostClient{Addr: "a.test", IsTLS: https, Transport: plainTripper{alt}}
+		req := &fasthttp.Request{}
+		req.SetRequestURI("/")
+		req.Header.SetHost("a.test")
+		if err := hc.DoContext(context.WithValue(context.Background(), key{}, "own"), req, nil); err != nil || got != "own" {
+			t.Errorf("https %v: %v, and the value of the context is %v", https, err, got)
+		}
+		if err := alt.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

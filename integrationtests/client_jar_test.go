@@ -78,3 +78,40 @@ func TestClientJarMayHaveANameTwice(t *testing.T) {
 		}
 	}
 }
+
+// The server of a HostClient gets no cookies of other hosts, and sets none for them, by a redirect
+// there. A proxy does.
+func TestClientJarAndRedirectsToOtherOrigins(t *testing.T) {
+	for _, absolute := range []bool{false, true} {
+		got := make(chan string, 3)
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			for _, location := range []string{"http://other.test/", c.Peer.URL("/"), ""} {
+				req := c.Request()
+				if req == nil {
+					return
+				}
+				got <- req.Header.Get("Cookie")
+				status := "HTTP/1.1 200 OK"
+				if location != "" {
+					status = "HTTP/1.1 302 Found\r\nLocation: " + location
+				}
+				c.Send(status + "\r\nSet-Cookie: of=" + req.Host + "\r\nContent-Length: 0\r\n\r\n")
+			}
+		})
+		jar := &listJar{cookies: [][2]string{{"a", "b"}}}
+		hc := hostFor(p)
+		hc.Jar, hc.AbsoluteForm = jar, absolute
+		servertest.Must(t, hc.DoRedirects(requestTo(t, fasthttp.MethodGet, p.URL("/")), responseFor(t), 2))
+		var cookies []string
+		for range 3 {
+			cookies = append(cookies, servertest.Receive(t, "a request", got))
+		}
+		sent, set := []string{"a=b", "", "a=b"}, []string{"of=" + p.Addr(), "of=" + p.Addr()}
+		if absolute {
+			sent[1], set = "a=b", slices.Insert(set, 1, "of=other.test")
+		}
+		if !slices.Equal(cookies, sent) || !slices.Equal(jar.set, set) {
+			t.Errorf("absolute %v: the peer got %q, and the jar %q", absolute, cookies, jar.set)
+		}
+	}
+}

@@ -2,9 +2,13 @@ package integrationtests
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -427,4 +431,103 @@ func TestRedirectWithStreamsAndOneConnection(t *testing.T) {
 		t.Errorf("got %q", resp.Body())
 	}
 	p.Counts(1, 2)
+}
+
+// With ErrUseLastResponse the request has the URI of that response, not of its Location.
+func TestRedirectWithTheLastResponseLeavesTheURI(t *testing.T) {
+	p := servertest.Answering(t, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: x/to\r\n\r\n")
+	for follows, want := range []string{"/from", "/x/to", "/x/x/to"} {
+		hc := hostFor(p)
+		hc.CheckRedirect = func(_ *fasthttp.Request, _ *fasthttp.Response, count int) error {
+			if count > follows {
+				return fasthttp.ErrUseLastResponse
+			}
+			return nil
+		}
+		req := requestTo(t, fasthttp.MethodGet, p.URL("/from#part"))
+		servertest.Must(t, hc.DoRedirects(req, responseFor(t), 3))
+		if got := req.URI().String(); got != p.URL(want+"#part") {
+			t.Errorf("after %d redirects the URI is %s", follows, got)
+		}
+	}
+}
+
+// RFC 9110 section 10.2.2: a Location without a fragment keeps the fragment of the URI before.
+func TestRedirectKeepsTheFragment(t *testing.T) {
+	for location, want := range map[string]string{
+		"/to": "/to#part", "/to?x=1": "/to?x=1#part", "SELF/to": "/to#part", "/to#own": "/to#own", "/to#": "/to",
+	} {
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			c.Expect("GET /from")
+			c.Send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + strings.Replace(location, "SELF", c.Peer.URL(""), 1) + "\r\n\r\n")
+			path, _, _ := strings.Cut(want, "#")
+			c.Expect("GET " + path)
+			c.OK("")
+		})
+		req := requestTo(t, fasthttp.MethodGet, p.URL("/from#part"))
+		servertest.Must(t, hostFor(p).DoRedirects(req, responseFor(t), 1))
+		if got := req.URI().String(); got != p.URL(want) {
+			t.Errorf("%s: the URI became %s, want %s", location, got, p.URL(want))
+		}
+	}
+}
+
+// RFC 9110 section 15.4: a request that became a GET has no fields about the content that it had.
+func TestRedirectRemovesTheFieldsOfTheContent(t *testing.T) {
+	seen, bodies := make(chan *http.Request, 1), make(chan string, 1)
+	p := redirecting(t, 303, "/to", seen, bodies)
+	req := requestTo(t, fasthttp.MethodPut, p.URL("/from"))
+	req.SetBodyString("body")
+	names := []string{
+		"Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Content-Range", "Content-Disposition",
+		"Last-Modified", "Content-Digest", "Repr-Digest", "Digest",
+	}
+	for _, name := range names {
+		req.Header.Set(name, "own")
+	}
+	servertest.Must(t, hostFor(p).DoRedirects(req, responseFor(t), 1))
+	got, body := servertest.Receive(t, "a request", seen), servertest.Receive(t, "a body", bodies)
+	for _, name := range names {
+		if got.Header.Get(name) != "" {
+			t.Errorf("%s was sent", name)
+		}
+	}
+	if got.Method != fasthttp.MethodGet || body != "" || got.ContentLength != 0 {
+		t.Errorf("got %s with body %q", got.Method, body)
+	}
+}
+
+// The URI of a request whose target is a path has the scheme of its HostClient, for redirects and
+// for hooks.
+func TestRedirectOfHostClientWithTLSAndPaths(t *testing.T) {
+	cert, roots := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if to := r.URL.Query().Get("to"); to != "" {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		_, _ = io.WriteString(w, r.URL.Path+" "+r.Header.Get("Authorization"))
+	}))
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	hc := servertest.EndsWith(t, &fasthttp.HostClient{Addr: s.Listener.Addr().String(), IsTLS: true, TLSConfig: &tls.Config{RootCAs: roots}})
+	hc.Transport = fasthttp.ChainRoundTrippers(nil, func(next fasthttp.RoundTripperContext) fasthttp.RoundTripper {
+		return fasthttp.RoundTripFunc(func(ctx context.Context, hc *fasthttp.HostClient, req *fasthttp.Request, resp *fasthttp.Response) (bool, error) {
+			if scheme := req.URI().Scheme(); string(scheme) != "https" {
+				t.Errorf("the scheme is %s", scheme)
+			}
+			return next.RoundTripContext(ctx, hc, req, resp)
+		})
+	})
+	for _, base := range []string{"", s.URL} {
+		req, resp := requestTo(t, fasthttp.MethodGet, "/?to="+base+"/next"), responseFor(t)
+		req.Header.SetHost(hc.Addr)
+		req.Header.Set("Authorization", "own")
+		servertest.Must(t, hc.DoRedirects(req, resp, 1))
+		if string(resp.Body()) != "/next own" || req.URI().String() != s.URL+"/next" {
+			t.Errorf("%s: got %q from %s", base, resp.Body(), req.URI())
+		}
+	}
 }
