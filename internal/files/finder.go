@@ -37,7 +37,7 @@ var errNoDirectory = errors.New("fasthttp: not a directory")
 
 // IsServersFault reports whether err has nothing to do with the requested file.
 func IsServersFault(err error) bool {
-	for _, fault := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, errChanged, errLookupFailed} {
+	for _, fault := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, errChanged, errUnreadable, errLookupFailed} {
 		if errors.Is(err, fault) {
 			return true
 		}
@@ -84,8 +84,12 @@ func (f *Finder) Clear() {
 	}
 }
 
-// Forget removes a node from the cache, after its content could not be acquired.
-func (f *Finder) Forget(n *Node) { f.cache.forget(n) }
+// Forget removes a node from the cache, after its content could not be acquired or opened.
+func (f *Finder) Forget(n *Node) {
+	if f.cache != nil {
+		f.cache.forget(n)
+	}
+}
 
 // Done releases a node unless it is in a cache. It ignores a nil node.
 func (f *Finder) Done(n *Node) {

@@ -15,8 +15,8 @@ import (
 type Settings struct {
 	// FS holds the files; nil means the operating system.
 	FS fs.FS
-	// Root is the directory to serve, within FS if that is set, or a single file of
-	// the operating system. "" means the working directory, or all of FS.
+	// Root is the directory or the single file to serve, within FS if that is set. ""
+	// means the working directory, or all of FS.
 	Root string
 	// AllowEmptyRoot makes an empty Root mean no directory at all.
 	AllowEmptyRoot bool
@@ -82,7 +82,11 @@ func New(s *Settings) *Finder {
 	default:
 		f.tree = s.FS
 		// unlike a path of a client, it may have dot segments
-		if dir := path.Clean("/" + filepath.ToSlash(root))[1:]; dir != "" {
+		dir := path.Clean("/" + filepath.ToSlash(root))[1:]
+		if info, err := fs.Stat(s.FS, dir); dir != "" && err == nil && info.Mode().IsRegular() {
+			dir, f.only = splitName(dir)
+		}
+		if dir != "" && dir != "." {
 			f.tree = subTree{s.FS, dir}
 		}
 	}

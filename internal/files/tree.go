@@ -198,5 +198,5 @@ func readDir(f fs.File) ([]fs.DirEntry, error) {
 		}
 		return cmp.Compare(a.Name(), b.Name())
 	})
-	return list, err
+	return list, readError(err)
 }
