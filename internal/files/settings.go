@@ -82,12 +82,15 @@ func New(s *Settings) *Finder {
 	default:
 		f.tree = s.FS
 		// unlike a path of a client, it may have dot segments
-		dir := path.Clean("/" + filepath.ToSlash(root))[1:]
-		if info, err := fs.Stat(s.FS, dir); dir != "" && err == nil && info.Mode().IsRegular() {
-			dir, f.only = splitName(dir)
+		name := path.Clean("/" + filepath.ToSlash(root))[1:]
+		if name == "" {
+			break
 		}
-		if dir != "" && dir != "." {
-			f.tree = subTree{s.FS, dir}
+		if info, err := fs.Stat(s.FS, name); err == nil && info.Mode().IsRegular() {
+			name, f.only = splitName(name)
+		}
+		if name != "." {
+			f.tree = subTree{s.FS, name}
 		}
 	}
 	if s.Codings != 0 || s.Precompressed {
