@@ -14,6 +14,7 @@ import (
 // Finder looks up paths. New returns one.
 type Finder struct {
 	tree        fs.FS
+	rootless    bool         // paths are absolute
 	only        string       // the only file, with the path "/"; "" for a tree of files
 	cache       *nodeCache   // nil for none
 	codings     *fileCodings // nil for none
@@ -131,7 +132,7 @@ func (f *Finder) find(p []byte, end End, title []byte) (*Node, error) {
 			return n, nil
 		}
 	}
-	name, err := Name(string(p), servesWindows)
+	name, err := f.nameOf(string(p), servesWindows)
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +163,14 @@ func (f *Finder) find(p []byte, end End, title []byte) (*Node, error) {
 			return n, err
 		}
 	}
+}
+
+// nameOf returns the name in the tree for a path.
+func (f *Finder) nameOf(p string, windows bool) (string, error) {
+	if f.rootless && windows {
+		return driveName(p)
+	}
+	return Name(p, windows)
 }
 
 // isCurrent reports whether a node may be served unchanged. The title of a page is

@@ -78,7 +78,7 @@ func New(s *Settings) *Finder {
 		if file, ok := regularFile(root); ok {
 			root, f.only = filepath.Dir(file), filepath.Base(file)
 		}
-		f.tree = treeOf(root, s.AllowSymlinksOutsideRoot, s.TTL)
+		f.tree, f.rootless = treeOf(root, s.AllowSymlinksOutsideRoot, s.TTL), root == ""
 	default:
 		f.tree = s.FS
 		// unlike a path of a client, it may have dot segments

@@ -89,7 +89,12 @@ func (t *confinedTree) Stat(name string) (fs.FileInfo, error) {
 type openTree string
 
 func (t openTree) path(name string) string {
-	if t == "" && !servesWindows {
+	switch {
+	case t != "":
+	case servesWindows:
+		// without a slash after it, a drive means its working directory
+		return filepath.Clean(filepath.FromSlash(name + "/"))
+	default:
 		t = "/"
 	}
 	return filepath.Join(string(t), filepath.FromSlash(name))
