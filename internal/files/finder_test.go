@@ -3,6 +3,8 @@ package files
 import (
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,3 +103,23 @@ func (o *openings) Open(name string) (fs.File, error) {
 }
 
 func (o *openings) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }
+
+// If the working directory is gone, FS.Root has no absolute path, which is not the root of the
+// system.
+func TestAWorkingDirectoryThatIsGoneHasNoFiles(t *testing.T) {
+	outside := plant(t, map[string]string{"a": "secret"})
+	gone := t.TempDir()
+	t.Chdir(gone)
+	if err := os.Remove(gone); err != nil {
+		t.Skip("this system keeps the working directory:", err)
+	}
+	for _, root := range []string{"", ".", "sub"} {
+		f := New(&Settings{Root: root, TTL: time.Hour})
+		if a := ask(t, f, "GET", filepath.ToSlash(outside)+"/a", ""); a.err == nil {
+			t.Errorf("%q: got %q", root, a.body)
+		}
+		if _, free := f.tree.(openTree); free {
+			t.Errorf("%q: the tree follows links that lead outside", root)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path"
@@ -106,8 +107,8 @@ func rootDir(root string, allowEmpty bool) string {
 	}
 	dir, err := filepath.Abs(root)
 	if err != nil {
-		// there is no working directory: nothing will be found
-		return root
+		// there is no working directory: nothing will be found. An empty root would mean all files
+		return cmp.Or(root, ".")
 	}
 	return dir
 }

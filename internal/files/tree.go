@@ -127,7 +127,7 @@ func treeOf(dir string, allowLinksOutside bool, refresh time.Duration) fs.FS {
 // isWholeVolume reports whether dir is empty or a whole volume, to which names need
 // not be confined.
 func isWholeVolume(dir string) bool {
-	return dir == "" || dir == filepath.VolumeName(dir) || filepath.Dir(dir) == dir
+	return dir == "" || dir == filepath.VolumeName(dir) || filepath.IsAbs(dir) && filepath.Dir(dir) == dir
 }
 
 // subTree is the part of an fs.FS below a directory. It is like fs.Sub, but allows
