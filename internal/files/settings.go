@@ -76,8 +76,11 @@ func New(s *Settings) *Finder {
 	switch {
 	case s.FS == nil:
 		root = rootDir(root, s.AllowEmptyRoot)
-		if file, ok := regularFile(root); ok {
+		if info, err := os.Stat(root); err == nil && info.Mode().IsRegular() {
+			file := root
 			root, f.only = filepath.Dir(file), filepath.Base(file)
+			f.tree = fileTree{treeOf(root, s.AllowSymlinksOutsideRoot, s.TTL), file}
+			break
 		}
 		f.tree, f.rootless = treeOf(root, s.AllowSymlinksOutsideRoot, s.TTL), root == ""
 	default:
@@ -111,15 +114,4 @@ func rootDir(root string, allowEmpty bool) string {
 		return cmp.Or(root, ".")
 	}
 	return dir
-}
-
-// regularFile reports whether a root is a file, and returns its path without symbolic
-// links, which may lead out of its directory.
-func regularFile(root string) (string, bool) {
-	file, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return "", false
-	}
-	info, err := os.Stat(file)
-	return file, err == nil && info.Mode().IsRegular()
 }

@@ -108,6 +108,29 @@ func (t openTree) Open(name string) (fs.File, error) {
 // Stat implements fs.StatFS.
 func (t openTree) Stat(name string) (fs.FileInfo, error) { return os.Stat(t.path(name)) }
 
+// fileTree is the folder of a single file that the application has named: links lead to it from
+// anywhere, and may be turned to another file. What lies beside it stays in the folder.
+type fileTree struct {
+	fs.FS
+	file string
+}
+
+// Open implements fs.FS.
+func (t fileTree) Open(name string) (fs.File, error) {
+	if name == filepath.Base(t.file) {
+		return opened(os.OpenFile(t.file, openFlags, 0))
+	}
+	return t.FS.Open(name)
+}
+
+// Stat implements fs.StatFS.
+func (t fileTree) Stat(name string) (fs.FileInfo, error) {
+	if name == filepath.Base(t.file) {
+		return os.Stat(t.file)
+	}
+	return fs.Stat(t.FS, name)
+}
+
 // opened prevents a nil *os.File from becoming a non-nil fs.File.
 func opened(f *os.File, err error) (fs.File, error) {
 	if err != nil {
