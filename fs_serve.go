@@ -330,7 +330,7 @@ func setBody(ctx *RequestCtx, c *files.Content, spans []files.Span, opened io.Re
 	if shared := c.Shared(); shared != nil {
 		opened = newFileStream(shared.Part(part))
 	}
-	resp.SetBodyStream(opened, int(part.Length))
+	resp.SetBodyStream(opened, streamSize(part.Length))
 }
 
 // sendRanges makes several ranges the body, as multipart/byteranges.
@@ -348,14 +348,14 @@ func sendRanges(ctx *RequestCtx, c *files.Content, src io.ReaderAt, spans []file
 		skipBody(resp, body.Size)
 		return
 	}
-	resp.SetBodyStream(body, int(body.Size))
+	resp.SetBodyStream(body, streamSize(body.Size))
 }
 
 // skipBody makes the response fit HEAD: without the body, but with its length.
 func skipBody(resp *Response, size int64) {
 	resp.ResetBody()
 	resp.SkipBody = true
-	resp.Header.SetContentLength(int(size))
+	resp.Header.SetContentLength(streamSize(size))
 }
 
 // setDefault sets a field, unless the application has set it.
