@@ -51,7 +51,8 @@ type FS struct {
 	PathRewrite PathRewriteFunc
 
 	// PathNotFound answers requests for which there is no file. If it is nil, the
-	// response is a 404 with the text "Cannot open requested path".
+	// response is a 404 with the text "Cannot open requested path". A file that is there,
+	// but cannot be read, gets 500 in any case.
 	PathNotFound RequestHandler
 
 	// CompressedFileSuffixes are the suffixes of the names of compressed copies, by
@@ -462,6 +463,9 @@ func redirectToSlash(ctx *RequestCtx) {
 
 // refuse answers with an error.
 func (h *fileHandler) refuse(ctx *RequestCtx, err error) {
+	if errors.Is(err, fs.ErrPermission) {
+		ctx.Logger().Printf("cannot open file: %v", err)
+	}
 	switch {
 	case err == files.ErrNoSlash:
 		redirectToSlash(ctx)
@@ -474,9 +478,6 @@ func (h *fileHandler) refuse(ctx *RequestCtx, err error) {
 	case err == files.ErrNoIndex, errors.Is(err, files.ErrDeniedName):
 		ctx.Error("Directory index is forbidden", StatusForbidden)
 	default:
-		if errors.Is(err, fs.ErrPermission) {
-			ctx.Logger().Printf("cannot open file: %v", err)
-		}
 		// a missing root explains why no path is found
 		if err := h.finder.MissingRoot(); err != nil {
 			ctx.Logger().Printf("FS.Root cannot be served, so nothing is found in it: %v", err)

@@ -333,6 +333,7 @@ func TestFilesWithoutATimeAreRevalidatedByTheirContent(t *testing.T) {
 		"ETag, not cached":   (&FS{FS: embedded, GenerateETag: true, SkipCache: true}).NewRequestHandler(),
 		"strong, not cached": (&FS{FS: embedded, StrongETag: true, SkipCache: true}).NewRequestHandler(),
 		"ServeFS":            func(ctx *RequestCtx) { ServeFS(ctx, embedded, string(ctx.Path())) },
+		"Nix":                (&FS{FS: fstest.MapFS{"fs_handler_test.go": {Data: []byte("package fasthttp"), ModTime: time.Unix(1, 0)}}}).NewRequestHandler(),
 		"one more":           (&FS{FS: fstest.MapFS{"fs_handler_test.go": {Data: []byte("package fasthttp, changed")}}}).NewRequestHandler(),
 	} {
 		prefix := `W/"`

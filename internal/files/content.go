@@ -120,9 +120,10 @@ func dataContent(data []byte, typ string, modified time.Time) *Content {
 }
 
 // setModified sets the modification time. A file system without such times, such as
-// embed.FS, has times near zero.
+// embed.FS, has times near zero. So have trees whose files all get the same time, such as
+// Nix's with 1: it would make changed content look unchanged.
 func (c *Content) setModified(t time.Time) {
-	if t.Unix() <= 0 {
+	if t.Unix() <= 1 {
 		return
 	}
 	c.modified = t
