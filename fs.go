@@ -51,7 +51,8 @@ type FS struct {
 	PathRewrite PathRewriteFunc
 
 	// PathNotFound answers requests for which there is no file. If it is nil, the
-	// response is a 404 with the text "Cannot open requested path".
+	// response is a 404 with the text "Cannot open requested path". A file that is there,
+	// but cannot be read, gets 500 in any case.
 	PathNotFound RequestHandler
 
 	// CompressedFileSuffixes are the suffixes of the names of compressed copies, by
@@ -405,10 +406,12 @@ func (h *fileHandler) handle(ctx *RequestCtx) {
 	h.serve(ctx, p, end)
 }
 
+// maxTries is how often a file is looked up for a request if it changes meanwhile.
+const maxTries = 3
+
 // serve answers with the file or directory at the path p.
 func (h *fileHandler) serve(ctx *RequestCtx, p []byte, end files.End) {
-	// the cache may drop a node between Find and Acquire
-	for {
+	for tries := 1; ; {
 		n, err := h.finder.Find(p, end, ctx.Path())
 		if err == files.ErrNoSlash || err == nil {
 			if h.readMethods && !ctx.IsGet() && !ctx.IsHead() {
@@ -423,10 +426,18 @@ func (h *fileHandler) serve(ctx *RequestCtx, p []byte, end files.End) {
 			return
 		}
 		c := h.finder.Choose(n, &ctx.Request.Header.head.List, ctx.IsHead())
+		// the cache may drop a node between Find and Acquire
 		if c.Acquire() {
-			h.send(ctx, n, c)
+			err := h.send(ctx, n, c)
 			h.finder.Done(n)
-			return
+			if err == nil {
+				return
+			}
+			// the file may be another one by now, or none
+			if tries++; tries > maxTries {
+				h.refuse(ctx, err)
+				return
+			}
 		}
 		h.finder.Forget(n)
 	}
@@ -452,21 +463,21 @@ func redirectToSlash(ctx *RequestCtx) {
 
 // refuse answers with an error.
 func (h *fileHandler) refuse(ctx *RequestCtx, err error) {
+	if errors.Is(err, fs.ErrPermission) {
+		ctx.Logger().Printf("cannot open file: %v", err)
+	}
 	switch {
 	case err == files.ErrNoSlash:
 		redirectToSlash(ctx)
 	case err == files.ErrHostileName:
 		ctx.Logger().Printf("%v: %q", err, ctx.Path())
 		ctx.Error("Malformed path", StatusBadRequest)
-	case err == files.ErrNoIndex, errors.Is(err, files.ErrDeniedName):
-		ctx.Error("Directory index is forbidden", StatusForbidden)
 	case files.IsServersFault(err):
 		ctx.Logger().Printf("cannot serve file: %v", err)
 		ctx.Error("Cannot open requested path", StatusInternalServerError)
+	case err == files.ErrNoIndex, errors.Is(err, files.ErrDeniedName):
+		ctx.Error("Directory index is forbidden", StatusForbidden)
 	default:
-		if errors.Is(err, fs.ErrPermission) {
-			ctx.Logger().Printf("cannot open file: %v", err)
-		}
 		// a missing root explains why no path is found
 		if err := h.finder.MissingRoot(); err != nil {
 			ctx.Logger().Printf("FS.Root cannot be served, so nothing is found in it: %v", err)

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -297,24 +299,62 @@ func TestParallelRequestsGetWholeCopies(t *testing.T) {
 	}
 }
 
-// brokenFS is a file system whose files end early.
-type brokenFS struct{ fs.FS }
-
-func (b brokenFS) Open(name string) (fs.File, error) {
-	f, err := b.FS.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return brokenFile{f}, nil
+// brokenFS is a file system with an error for each read of its files, or for opening one of
+// them.
+type brokenFS struct {
+	fs.FS
+	err    error
+	opened string // the name of the file that cannot be opened, or "" if files cannot be read
 }
 
-type brokenFile struct{ fs.File }
+func (b brokenFS) Open(name string) (fs.File, error) {
+	if name == b.opened {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: b.err}
+	}
+	f, err := b.FS.Open(name)
+	if err != nil || b.opened != "" {
+		return f, err
+	}
+	return brokenFile{f, b.err}, nil
+}
 
-func (brokenFile) Read([]byte) (int, error) { return 0, io.EOF }
+type brokenFile struct {
+	fs.File
+	err error
+}
 
-func TestFilesThatEndEarlyAreFaults(t *testing.T) {
-	h := (&FS{FS: brokenFS{fstest.MapFS{"a": {Data: []byte("some text")}}}}).NewRequestHandler()
-	askFor(t, h, "GET", "/a").check(t, "short", 500, "")
+func (b brokenFile) Read([]byte) (int, error) { return 0, b.err }
+
+// A file that is there is not missing, whatever is wrong with it.
+func TestFilesThatCannotBeReadAreFaults(t *testing.T) {
+	tree := fstest.MapFS{"a": {Data: []byte("some text")}, "long": {Data: []byte(long)}, "dir/index.html": {Data: []byte("index")}}
+	notFound := func(*RequestCtx) { t.Error("a file that cannot be read is taken for a missing one") }
+	for _, err := range []error{io.EOF, errors.New("a fault of the disk"), syscall.EMFILE} {
+		for name, s := range map[string]*FS{
+			"read":      {FS: brokenFS{FS: tree, err: err}},
+			"strong":    {FS: brokenFS{FS: tree, err: err}, StrongETag: true},
+			"not found": {FS: brokenFS{FS: tree, err: err}, PathNotFound: notFound, SkipCache: true},
+		} {
+			s.IndexNames = []string{"index.html"}
+			h := s.NewRequestHandler()
+			for _, target := range []string{"/a", "/long", "/dir/"} {
+				askFor(t, h, "GET", target).check(t, fmt.Sprint(name, err, target), 500, "")
+			}
+		}
+	}
+	// a process that may not open more files still has its index file
+	h := (&FS{FS: brokenFS{tree, syscall.EMFILE, "dir/index.html"}, IndexNames: []string{"index.html"}}).NewRequestHandler()
+	askFor(t, h, "GET", "/dir/").check(t, "index", 500, "")
+	h = (&FS{FS: brokenFS{tree, fs.ErrPermission, "dir/index.html"}, IndexNames: []string{"index.html"}}).NewRequestHandler()
+	var req Request
+	req.SetRequestURI("/dir/")
+	var ctx RequestCtx
+	log := &servertest.Log{}
+	ctx.Init(&req, nil, log)
+	h(&ctx)
+	if lines := log.All(); ctx.Response.StatusCode() != 403 || len(lines) != 1 || !strings.Contains(lines[0], "dir/index.html") {
+		t.Errorf("no permission: %d, logged %q", ctx.Response.StatusCode(), lines)
+	}
 }
 
 // Codings are made independently: a client that asks for one does not get the plain

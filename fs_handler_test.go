@@ -228,6 +228,8 @@ func TestARootMayBeASingleFile(t *testing.T) {
 		"uncached":   {Root: filepath.Join(dir, "file.txt"), SkipCache: true},
 		"compressed": {Root: filepath.Join(dir, "file.txt"), Compress: true},
 		"link":       {Root: filepath.Join(dir, "outside")},
+		"fs.FS":      {FS: os.DirFS(dir), Root: "file.txt"},
+		"deep":       {FS: os.DirFS(filepath.Dir(dir)), Root: filepath.Base(dir) + "/./file.txt"},
 	} {
 		want := "text"
 		if name == "link" {
@@ -331,6 +333,7 @@ func TestFilesWithoutATimeAreRevalidatedByTheirContent(t *testing.T) {
 		"ETag, not cached":   (&FS{FS: embedded, GenerateETag: true, SkipCache: true}).NewRequestHandler(),
 		"strong, not cached": (&FS{FS: embedded, StrongETag: true, SkipCache: true}).NewRequestHandler(),
 		"ServeFS":            func(ctx *RequestCtx) { ServeFS(ctx, embedded, string(ctx.Path())) },
+		"Nix":                (&FS{FS: fstest.MapFS{"fs_handler_test.go": {Data: []byte("package fasthttp"), ModTime: time.Unix(1, 0)}}}).NewRequestHandler(),
 		"one more":           (&FS{FS: fstest.MapFS{"fs_handler_test.go": {Data: []byte("package fasthttp, changed")}}}).NewRequestHandler(),
 	} {
 		prefix := `W/"`
@@ -388,6 +391,36 @@ func TestChangedFilesAreServedAnewAfterAWhile(t *testing.T) {
 	servertest.Eventually(t, "the list", func() bool { return strings.Contains(ask("/list/"), "./b") })
 	servertest.Eventually(t, "the index file", func() bool { return ask("/late/") == "index" })
 	servertest.Eventually(t, "no file", func() bool { return askFor(t, h, "GET", "/gone").status == 404 })
+}
+
+// TestFilesThatAreOpenedAnewAreTheCachedOnes changes a file without random access, which is
+// opened for each response.
+func TestFilesThatAreOpenedAnewAreTheCachedOnes(t *testing.T) {
+	for name, s := range map[string]*FS{"cached": {}, "uncached": {SkipCache: true}} {
+		tree := fstest.MapFS{}
+		s.FS, s.CacheDuration, s.AcceptByteRange, s.CacheControl = onlyReadable{tree}, time.Hour, true, "immutable"
+		s.PathNotFound = func(ctx *RequestCtx) { ctx.SetStatusCode(404) }
+		h := s.NewRequestHandler()
+		for i, text := range []string{long, long + "more", long[:len(long)-1], long} {
+			tree["a"] = &fstest.MapFile{Data: []byte(text), ModTime: modelTime.Add(time.Duration(i) * time.Hour)}
+			for range 2 {
+				a := askFor(t, h, "GET", "/a")
+				a.check(t, name, 200, text)
+				if got := a.get("Last-Modified"); got != string(AppendHTTPDate(nil, tree["a"].ModTime)) {
+					t.Errorf("%s: version %d has the date %s", name, i, got)
+				}
+				a = askFor(t, h, "GET", "/a", "Range", "bytes=-7")
+				a.check(t, name, 206, text[len(text)-7:])
+			}
+		}
+		delete(tree, "a")
+		for range 2 {
+			a := askFor(t, h, "GET", "/a", "Range", "bytes=1-2")
+			if got := a.get("Cache-Control") + a.get("Last-Modified") + a.get("Content-Range"); a.status != 404 || got != "" {
+				t.Errorf("%s: a removed file gets %d\n%s", name, a.status, a.header)
+			}
+		}
+	}
 }
 
 // countingFS counts the calls of Open.

@@ -198,8 +198,9 @@ func handlerFor(filesystem fs.FS) *fileHandler {
 
 var noSniffValue = []byte("nosniff")
 
-// send answers with the representation c. It takes over the caller's share of c.
-func (h *fileHandler) send(ctx *RequestCtx, n *files.Node, c *files.Content) {
+// send answers with the representation c. It takes over the caller's share of c. If it cannot
+// open the file, it returns the error, and has set nothing.
+func (h *fileHandler) send(ctx *RequestCtx, n *files.Node, c *files.Content) error {
 	req, resp := &ctx.Request.Header, &ctx.Response
 	isRead := ctx.IsGet() || ctx.IsHead()
 	if isRead {
@@ -209,11 +210,11 @@ func (h *fileHandler) send(ctx *RequestCtx, n *files.Node, c *files.Content) {
 			resp.ResetBody()
 			resp.SetStatusCode(StatusNotModified)
 			h.setValidators(resp, n, c)
-			return
+			return nil
 		case StatusPreconditionFailed:
 			c.Release()
 			ctx.Error("Precondition failed", StatusPreconditionFailed)
-			return
+			return nil
 		}
 	}
 	var few [files.MaxRanges]files.Span
@@ -225,13 +226,28 @@ func (h *fileHandler) send(ctx *RequestCtx, n *files.Node, c *files.Content) {
 			var text [48]byte
 			ctx.Error("Range Not Satisfiable", StatusRequestedRangeNotSatisfiable)
 			resp.Header.setID(field.ContentRange, files.AppendUnsatisfied(text[:0], c.Size))
-			return
+			return nil
+		}
+	}
+	var opened io.ReadCloser
+	if c.HasToBeReopened() && !ctx.IsHead() {
+		var err error
+		if opened, err = c.Reopen(partOf(c, spans)); err != nil {
+			return err
 		}
 	}
 	h.setFields(resp, n, c)
-	if err := h.setBody(ctx, c, spans); err != nil {
-		h.refuse(ctx, err)
+	setBody(ctx, c, spans, opened)
+	return nil
+}
+
+// partOf returns the only part to send, or all of c. Content without random access is sent as a
+// whole instead of in several parts.
+func partOf(c *files.Content, spans []files.Span) files.Span {
+	if len(spans) == 1 {
+		return spans[0]
 	}
+	return files.Span{Length: c.Size}
 }
 
 // setFields sets the fields that 200 and 206 have in common. It keeps a Content-Type
@@ -285,49 +301,36 @@ func (h *fileHandler) setValidators(resp *Response, n *files.Node, c *files.Cont
 }
 
 // setBody sets the status and the body: all of the content if there are no spans,
-// otherwise these parts of it.
-func (h *fileHandler) setBody(ctx *RequestCtx, c *files.Content, spans []files.Span) error {
+// otherwise these parts of it. opened is the stream of content that has to be reopened.
+func setBody(ctx *RequestCtx, c *files.Content, spans []files.Span, opened io.ReadCloser) {
 	resp := &ctx.Response
 	resp.SetStatusCode(StatusOK)
-	part := files.Span{Length: c.Size}
+	part := partOf(c, spans)
 	switch len(spans) {
 	case 0:
 	case 1:
-		part = spans[0]
 		var text [72]byte
 		resp.SetStatusCode(StatusPartialContent)
 		resp.Header.setID(field.ContentRange, files.AppendContentRange(text[:0], part, c.Size))
 	default:
 		if src := c.ReaderAt(); src != nil {
 			sendRanges(ctx, c, src, spans)
-			return nil
+			return
 		}
-		// this content has no random access, so the client gets all of it
 	}
 	if ctx.IsHead() {
 		c.Release()
 		skipBody(resp, part.Length)
-		return nil
+		return
 	}
 	if data, ok := c.Bytes(part); ok {
 		resp.SetBodyRaw(data)
-		return nil
+		return
 	}
-	stream, err := streamOf(c, part)
-	if err != nil {
-		return err
-	}
-	resp.SetBodyStream(stream, int(part.Length))
-	return nil
-}
-
-// streamOf returns a stream of a part of content outside of memory. The stream takes
-// over the caller's share of c, even if there is an error.
-func streamOf(c *files.Content, part files.Span) (io.ReadCloser, error) {
 	if shared := c.Shared(); shared != nil {
-		return newFileStream(shared.Part(part)), nil
+		opened = newFileStream(shared.Part(part))
 	}
-	return c.Reopen(part)
+	resp.SetBodyStream(opened, streamSize(part.Length))
 }
 
 // sendRanges makes several ranges the body, as multipart/byteranges.
@@ -345,14 +348,14 @@ func sendRanges(ctx *RequestCtx, c *files.Content, src io.ReaderAt, spans []file
 		skipBody(resp, body.Size)
 		return
 	}
-	resp.SetBodyStream(body, int(body.Size))
+	resp.SetBodyStream(body, streamSize(body.Size))
 }
 
 // skipBody makes the response fit HEAD: without the body, but with its length.
 func skipBody(resp *Response, size int64) {
 	resp.ResetBody()
 	resp.SkipBody = true
-	resp.Header.SetContentLength(int(size))
+	resp.Header.SetContentLength(streamSize(size))
 }
 
 // setDefault sets a field, unless the application has set it.

@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -204,7 +205,7 @@ func TestAMissingRootIsLoggedOnce(t *testing.T) {
 		"uncached":       {&FS{Root: missing, SkipCache: true}, "/a", "misspelt"},
 		"own 404":        {&FS{Root: missing, PathNotFound: func(ctx *RequestCtx) { ctx.SetStatusCode(404) }}, "/a", "misspelt"},
 		"fs.FS":          {&FS{FS: fstest.MapFS{"x/y": {}}, Root: "misspelt"}, "/a", "misspelt"},
-		"no directory":   {&FS{FS: os.DirFS(base), Root: "file"}, "/a", "not a directory"},
+		"no directory":   {&FS{FS: fstest.MapFS{"device": {Mode: fs.ModeDevice}}, Root: "device"}, "/a", "not a directory"},
 		"there":          {&FS{Root: filepath.Join(base, "there")}, "/none", ""},
 		"there, fs.FS":   {&FS{FS: os.DirFS(base), Root: "there"}, "/none", ""},
 		"found":          {&FS{Root: filepath.Join(base, "there")}, "/a", ""},

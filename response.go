@@ -439,8 +439,17 @@ func (resp *Response) SendFile(path string) error {
 		return err
 	}
 	resp.Header.SetLastModified(info.ModTime())
-	resp.SetBodyStream(newFileStream(files.NewShared(file, file).Part(files.Span{Length: info.Size()})), int(info.Size()))
+	resp.SetBodyStream(newFileStream(files.NewShared(file, file).Part(files.Span{Length: info.Size()})), streamSize(info.Size()))
 	return nil
+}
+
+// streamSize returns the size of a body stream. If an int of 32 bits cannot hold it, it is
+// unknown: part of it would look like all of it.
+func streamSize(size int64) int {
+	if int64(int(size)) != size {
+		return -1
+	}
+	return int(size)
 }
 
 // newFileStream returns a part of a shared file as a body stream.

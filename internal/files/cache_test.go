@@ -11,17 +11,23 @@ import (
 )
 
 func TestUnchangedFilesAreNotOpenedAgain(t *testing.T) {
-	opens := &openings{FS: os.DirFS(plant(t, map[string]string{"a": "a", "long": long}))}
-	f := New(&Settings{FS: opens, TTL: time.Hour})
-	for range 3 {
-		ask(t, f, "GET", "/a", "").check(t, "small", "", "a")
-		ask(t, f, "GET", "/long", "").check(t, "large", "", long)
-		for _, n := range f.cache.nodes {
-			n.checked.Store(0)
+	for name, tree := range map[string]fs.FS{
+		"system": os.DirFS(plant(t, map[string]string{"a": "a", "long": long})),
+		// as the files of an archive/zip.Reader
+		"own": fstest.MapFS{"a": {Data: []byte("a"), Sys: t}, "long": {Data: []byte(long), Sys: t}},
+	} {
+		opens := &openings{FS: tree}
+		f := New(&Settings{FS: opens, TTL: time.Hour})
+		for range 3 {
+			ask(t, f, "GET", "/a", "").check(t, name, "", "a")
+			ask(t, f, "GET", "/long", "").check(t, name, "", long)
+			for _, n := range f.cache.nodes {
+				n.checked.Store(0)
+			}
 		}
-	}
-	if len(opens.names) != 2 {
-		t.Errorf("opened: %q", opens.names)
+		if len(opens.names) != 2 {
+			t.Errorf("%s: opened %q", name, opens.names)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"sync/atomic"
@@ -41,8 +42,21 @@ type Content struct {
 	modified time.Time
 }
 
-// errChanged means that a file has just changed.
-var errChanged = errors.New("fasthttp: file changed while it was read")
+var (
+	// errChanged means that a file has just changed.
+	errChanged = errors.New("fasthttp: file changed while it was read")
+	// errUnreadable means that a file was opened, but not read.
+	errUnreadable = errors.New("fasthttp: file cannot be read")
+)
+
+// readError returns the error for err, of reading a file that was opened: the file exists, so
+// the client's path is not to blame, unless the file has just been removed.
+func readError(err error) error {
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errUnreadable, err)
+}
 
 // loadContent makes a representation of the first size bytes of an open file. It
 // takes f over: it keeps or closes it. If typ is empty, it guesses the type from the
@@ -55,7 +69,7 @@ func loadContent(f fs.File, size int64, typ string, open func() (fs.File, error)
 			start := make([]byte, sniffLen)
 			n, err := at.ReadAt(start, 0)
 			if err != nil && err != io.EOF {
-				return nil, errors.Join(err, f.Close())
+				return nil, errors.Join(readError(err), f.Close())
 			}
 			c.Type = []byte(contentTypeByStart(start[:n]))
 		}
@@ -68,17 +82,34 @@ func loadContent(f fs.File, size int64, typ string, open func() (fs.File, error)
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			err = errChanged
 		}
-		return nil, err
+		return nil, readError(err)
 	}
 	if len(c.Type) == 0 {
 		c.Type = []byte(contentTypeByStart(start[:min(len(start), sniffLen)]))
 	}
 	if c.Size > MaxSmall {
-		c.reopen = open
+		c.reopen = func() (fs.File, error) { return openSame(open, size) }
 	} else {
 		c.data = start
 	}
 	return c, nil
+}
+
+// openSame opens a file again. It is an error if the file does not have size bytes any more:
+// part of it, with the fields of the other one, would look like all of it.
+func openSame(open func() (fs.File, error), size int64) (fs.File, error) {
+	f, err := open()
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() != size {
+		err = errChanged
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // dataContent makes a representation of bytes in memory.
@@ -89,9 +120,10 @@ func dataContent(data []byte, typ string, modified time.Time) *Content {
 }
 
 // setModified sets the modification time. A file system without such times, such as
-// embed.FS, has times near zero.
+// embed.FS, has times near zero. So have trees whose files all get the same time, such as
+// Nix's with 1: it would make changed content look unchanged.
 func (c *Content) setModified(t time.Time) {
-	if t.Unix() <= 0 {
+	if t.Unix() <= 1 {
 		return
 	}
 	c.modified = t
@@ -129,14 +161,18 @@ func (c *Content) Bytes(s Span) (b []byte, ok bool) {
 // content is in memory or has to be read from the start.
 func (c *Content) Shared() *Shared { return c.shared }
 
-// Reopen returns a stream of a part of content that has to be read from the start.
+// HasToBeReopened reports whether the content is a file that is opened for each response.
+func (c *Content) HasToBeReopened() bool { return c.reopen != nil }
+
+// Reopen returns a stream of a part of content that has to be reopened. It fails if the file was
+// removed, or has another size than it had.
 func (c *Content) Reopen(s Span) (io.ReadCloser, error) {
 	f, err := c.reopen()
 	if err != nil {
 		return nil, err
 	}
 	if err := skipTo(f, s.Offset); err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(readError(err), f.Close())
 	}
 	return &sequentialStream{io.LimitedReader{R: f, N: s.Length}, f}, nil
 }

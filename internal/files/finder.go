@@ -14,6 +14,7 @@ import (
 // Finder looks up paths. New returns one.
 type Finder struct {
 	tree        fs.FS
+	rootless    bool         // paths are absolute
 	only        string       // the only file, with the path "/"; "" for a tree of files
 	cache       *nodeCache   // nil for none
 	codings     *fileCodings // nil for none
@@ -37,7 +38,7 @@ var errNoDirectory = errors.New("fasthttp: not a directory")
 
 // IsServersFault reports whether err has nothing to do with the requested file.
 func IsServersFault(err error) bool {
-	for _, fault := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, errChanged, errLookupFailed} {
+	for _, fault := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, errChanged, errUnreadable, errLookupFailed} {
 		if errors.Is(err, fault) {
 			return true
 		}
@@ -84,8 +85,12 @@ func (f *Finder) Clear() {
 	}
 }
 
-// Forget removes a node from the cache, after its content could not be acquired.
-func (f *Finder) Forget(n *Node) { f.cache.forget(n) }
+// Forget removes a node from the cache, after its content could not be acquired or opened.
+func (f *Finder) Forget(n *Node) {
+	if f.cache != nil {
+		f.cache.forget(n)
+	}
+}
 
 // Done releases a node unless it is in a cache. It ignores a nil node.
 func (f *Finder) Done(n *Node) {
@@ -127,7 +132,7 @@ func (f *Finder) find(p []byte, end End, title []byte) (*Node, error) {
 			return n, nil
 		}
 	}
-	name, err := Name(string(p), servesWindows)
+	name, err := f.nameOf(string(p), servesWindows)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +163,14 @@ func (f *Finder) find(p []byte, end End, title []byte) (*Node, error) {
 			return n, err
 		}
 	}
+}
+
+// nameOf returns the name in the tree for a path.
+func (f *Finder) nameOf(p string, windows bool) (string, error) {
+	if f.rootless && windows {
+		return driveName(p)
+	}
+	return Name(p, windows)
 }
 
 // isCurrent reports whether a node may be served unchanged. The title of a page is

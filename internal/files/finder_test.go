@@ -1,8 +1,11 @@
 package files
 
 import (
+	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,3 +104,44 @@ func (o *openings) Open(name string) (fs.File, error) {
 }
 
 func (o *openings) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }
+
+// If the working directory is gone, FS.Root has no absolute path, which is not the root of the
+// system.
+func TestAWorkingDirectoryThatIsGoneHasNoFiles(t *testing.T) {
+	outside := plant(t, map[string]string{"a": "secret"})
+	gone := t.TempDir()
+	t.Chdir(gone)
+	if err := os.Remove(gone); err != nil {
+		t.Skip("this system keeps the working directory:", err)
+	}
+	for _, root := range []string{"", ".", "sub"} {
+		f := New(&Settings{Root: root, TTL: time.Hour})
+		if a := ask(t, f, "GET", filepath.ToSlash(outside)+"/a", ""); a.err == nil {
+			t.Errorf("%q: got %q", root, a.body)
+		}
+		if _, free := f.tree.(openTree); free {
+			t.Errorf("%q: the tree follows links that lead outside", root)
+		}
+	}
+}
+
+// A deployment turns a link to another version of a file, and removes the former one.
+func TestARootThatIsALinkToAFileMayBeTurned(t *testing.T) {
+	for _, skip := range []bool{false, true} {
+		for _, root := range []string{"a.txt", "data/a.txt"} {
+			base := plant(t, map[string]string{"v1/a.txt": "one", "v2/a.txt": "two, longer", "data@": "v1", "a.txt@": "data/a.txt", "a.txt.gz@": "../outside", "../outside": "x"})
+			f := New(&Settings{Root: filepath.Join(base, root), TTL: time.Hour, SkipCache: skip, Precompressed: true})
+			ask(t, f, "GET", "/", "gzip").check(t, root, "", "one")
+			data := filepath.Join(base, "data")
+			if err := errors.Join(os.Remove(data), os.Symlink("v2", data), os.RemoveAll(filepath.Join(base, "v1"))); err != nil {
+				t.Fatal(err)
+			}
+			if f.cache != nil {
+				for _, n := range f.cache.nodes {
+					n.checked.Store(0)
+				}
+			}
+			ask(t, f, "GET", "/", "gzip").check(t, root+", turned", "", "two, longer")
+		}
+	}
+}

@@ -73,7 +73,7 @@ func (f *Finder) lookUpDirectory(dir fs.File, info fs.FileInfo, name, title stri
 	}
 	list, modified, err := f.listDirectory(name, dir, info)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %s", err, name)
 	}
 	page := dataContent(appendPage(nil, title, name == ".", list), "text/html; charset=utf-8", modified)
 	listing := dataContent(appendListing(nil, list), "application/json", modified)

@@ -91,8 +91,9 @@ func sameInfo(is, was fs.FileInfo) bool {
 	if is.Size() != was.Size() || !is.ModTime().Equal(was.ModTime()) {
 		return false
 	}
-	// other files than the operating system's have no identity
-	return os.SameFile(is, was) || is.Sys() == nil
+	// other files than the operating system's have no identity: they are not even the same as
+	// themselves
+	return os.SameFile(is, was) || !os.SameFile(is, is)
 }
 
 // setVariant keeps the content in a coding, which is the plain content if the coding

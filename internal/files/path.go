@@ -45,12 +45,26 @@ func Name(p string, windows bool) (string, error) {
 	if strings.IndexByte(p, 0) >= 0 || hasDotDot(p) {
 		return "", ErrHostileName
 	}
-	if windows && !isWindowsPath(p) {
+	if windows && (!isWindowsPath(p) || hasShortName(p)) {
 		return "", errNoSuchName
 	}
 	name := path.Clean("/" + p)[1:]
 	if name == "" {
 		return ".", nil
+	}
+	return name, nil
+}
+
+// driveName is Name on Windows for a path that is absolute, such as C:/a: the application has
+// chosen it, or its beginning, and may use short names, as the system does for temporary files.
+func driveName(p string) (string, error) {
+	if strings.IndexByte(p, 0) >= 0 || hasDotDot(p) {
+		return "", ErrHostileName
+	}
+	name := path.Clean("/" + p)[1:]
+	drive, rest, _ := strings.Cut(name, "/")
+	if len(drive) != len("C:") || !ascii.Is(drive[0], ascii.Alpha) || drive[1] != ':' || !isWindowsPath(rest) {
+		return "", errNoSuchName
 	}
 	return name, nil
 }
@@ -86,7 +100,7 @@ func isHiddenPath(name string) bool {
 const servesWindows = runtime.GOOS == "windows"
 
 // isWindowsPath reports whether Windows accepts each segment of p as the name of a
-// file, and of no other file.
+// file, and, except for short names, of no other file.
 func isWindowsPath(p string) bool {
 	for segment := range strings.SplitSeq(p, "/") {
 		if segment != "" && segment != "." && !isWindowsName(segment) {
@@ -97,8 +111,8 @@ func isWindowsPath(p string) bool {
 }
 
 // isWindowsName rejects drives and alternate streams (a colon), other separators,
-// wildcards, control characters, the names of devices, short names of other files, and
-// trailing dots and spaces, which Windows would drop.
+// wildcards, control characters, the names of devices, and trailing dots and spaces, which
+// Windows would drop.
 func isWindowsName(name string) bool {
 	for i := range len(name) {
 		if name[i] < ' ' {
@@ -106,7 +120,17 @@ func isWindowsName(name string) bool {
 		}
 	}
 	last := name[len(name)-1]
-	return !strings.ContainsAny(name, `\:*?"<>|`) && last != '.' && last != ' ' && !isDeviceName(name) && !isShortName(name)
+	return !strings.ContainsAny(name, `\:*?"<>|`) && last != '.' && last != ' ' && !isDeviceName(name)
+}
+
+// hasShortName reports whether a segment of p is a short name.
+func hasShortName(p string) bool {
+	for segment := range strings.SplitSeq(p, "/") {
+		if isShortName(segment) {
+			return true
+		}
+	}
+	return false
 }
 
 // isShortName reports whether name has the form of the second names that Windows gives to

@@ -64,6 +64,32 @@ func TestWindowsNamesThatAreNoFilesAreNotFound(t *testing.T) {
 	}
 }
 
+// Without a root, paths are absolute, and the application has chosen at least their beginning.
+func TestPathsWithoutARootBeginWithADriveOnWindows(t *testing.T) {
+	whole, rooted := New(&Settings{AllowEmptyRoot: true}), New(&Settings{Root: t.TempDir(), AllowEmptyRoot: true})
+	for p, want := range map[string]string{
+		"/C:/a.txt": "C:/a.txt", "D:/a/b/": "D:/a/b", "//c:/./a//b": "c:/a/b", "C:/": "C:", "/C:": "C:", "/C:/Users/RUNNER~1/Temp/a": "C:/Users/RUNNER~1/Temp/a",
+	} {
+		if got, err := whole.nameOf(p, true); got != want || err != nil {
+			t.Errorf("%q: %q, %v, want %q", p, got, err, want)
+		}
+		if name, err := rooted.nameOf(p, true); err == nil {
+			t.Errorf("below a root %q became %q", p, name)
+		}
+	}
+	for _, p := range []string{
+		"", "/", "a.txt", "/a/C:/b", "//server/share/a", "/C:a.txt", "/CC:/a", "/1:/a", "/C:/a:b", "/C:/a.txt::$DATA", `/C:/a\b`, `/C:\a`, "/C:/con", "/C:/a./b",
+		"/C:/D:/a", "/C:/../a", "/C:/a\x00", "/?:/a",
+	} {
+		if name, err := whole.nameOf(p, true); err == nil {
+			t.Errorf("%q became %q", p, name)
+		}
+	}
+	if name, err := whole.nameOf("/C:/a", false); name != "C:/a" || err != nil {
+		t.Errorf("elsewhere it is %q, %v", name, err)
+	}
+}
+
 func FuzzName(f *testing.F) {
 	for _, seed := range []string{"/", "/a/b", "/../a", `/a\..\b`, "/a\x00", "/%2e%2e/", "//a", "/con.txt", "C:\\x", "/..", "a/.../b"} {
 		f.Add(seed)

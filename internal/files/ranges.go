@@ -55,10 +55,10 @@ func ParseRanges(dst []Span, value []byte, size int64) ([]Span, error) {
 			continue
 		}
 		asked = true
-		start, end, err := parseRangeSpec(spec, int(size))
+		start, end, err := parseRangeSpec(spec, size)
 		switch err {
 		case nil:
-			dst = addSpan(dst, Span{int64(start), int64(end-start) + 1})
+			dst = addSpan(dst, Span{start, end - start + 1})
 		case errRangeUnsatisfiable:
 		default:
 			return dst, err
@@ -119,11 +119,12 @@ func ParseByteRange(value []byte, size int) (start, end int, err error) {
 	if len(spec) == 0 || spec[0] != '=' {
 		return 0, 0, errRangeSyntax
 	}
-	return parseRangeSpec(spec[1:], size)
+	first, last, err := parseRangeSpec(spec[1:], int64(size))
+	return int(first), int(last), err
 }
 
 // parseRangeSpec parses one range, without its unit.
-func parseRangeSpec(spec []byte, size int) (start, end int, err error) {
+func parseRangeSpec(spec []byte, size int64) (start, end int64, err error) {
 	dash := bytes.IndexByte(spec, '-')
 	if dash < 0 || len(spec) == 1 {
 		return 0, 0, errRangeSyntax
@@ -150,9 +151,20 @@ func parseRangeSpec(spec []byte, size int) (start, end int, err error) {
 
 // rangeNumber parses digits. Too large a number counts as the largest one, since no
 // content is as long. So does a missing number, which means the end of the content.
-func rangeNumber(digits []byte) (n int, ok bool) {
-	if n, ok = ascii.ParseUint(digits); ok {
-		return n, true
+func rangeNumber(digits []byte) (n int64, ok bool) {
+	if len(digits) == 0 {
+		return math.MaxInt64, true
 	}
-	return math.MaxInt, ascii.All(digits, ascii.Digit)
+	var u uint64
+	for _, c := range digits {
+		switch d := c - '0'; {
+		case d > 9:
+			return 0, false
+		case u > math.MaxInt64/10:
+			u = math.MaxInt64
+		default:
+			u = min(u*10+uint64(d), math.MaxInt64)
+		}
+	}
+	return int64(u), true
 }

@@ -63,6 +63,12 @@ func TestParseRangesMergesAndKeepsTheOrder(t *testing.T) {
 		{"bytes=0-", 0, nil, true},
 		{"bytes=0-0", 0, nil, true},
 		{"bytes=-5,-6", 0, nil, true},
+		// sizes that an int of 32 bits cannot hold
+		{"bytes=0-0,-2", 5 << 30, []Span{{0, 1}, {5<<30 - 2, 2}}, false},
+		{"bytes=4294967296-4294967299", 5 << 30, []Span{{1 << 32, 4}}, false},
+		{"bytes=5368709120-", 5 << 30, nil, true},
+		{"bytes=9223372036854775806-", math.MaxInt64, []Span{{math.MaxInt64 - 1, 1}}, false},
+		{"bytes=9223372036854775807-", math.MaxInt64, nil, true},
 	} {
 		got, err := ParseRanges(nil, []byte(c.value), c.size)
 		if (err != nil) != c.fails || !c.fails && !slices.Equal(got, c.want) {

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path"
@@ -15,8 +16,8 @@ import (
 type Settings struct {
 	// FS holds the files; nil means the operating system.
 	FS fs.FS
-	// Root is the directory to serve, within FS if that is set, or a single file of
-	// the operating system. "" means the working directory, or all of FS.
+	// Root is the directory or the single file to serve, within FS if that is set. ""
+	// means the working directory, or all of FS.
 	Root string
 	// AllowEmptyRoot makes an empty Root mean no directory at all.
 	AllowEmptyRoot bool
@@ -75,15 +76,25 @@ func New(s *Settings) *Finder {
 	switch {
 	case s.FS == nil:
 		root = rootDir(root, s.AllowEmptyRoot)
-		if file, ok := regularFile(root); ok {
+		if info, err := os.Stat(root); err == nil && info.Mode().IsRegular() {
+			file := root
 			root, f.only = filepath.Dir(file), filepath.Base(file)
+			f.tree = fileTree{treeOf(root, s.AllowSymlinksOutsideRoot, s.TTL), file}
+			break
 		}
-		f.tree = treeOf(root, s.AllowSymlinksOutsideRoot, s.TTL)
+		f.tree, f.rootless = treeOf(root, s.AllowSymlinksOutsideRoot, s.TTL), root == ""
 	default:
 		f.tree = s.FS
 		// unlike a path of a client, it may have dot segments
-		if dir := path.Clean("/" + filepath.ToSlash(root))[1:]; dir != "" {
-			f.tree = subTree{s.FS, dir}
+		name := path.Clean("/" + filepath.ToSlash(root))[1:]
+		if name == "" {
+			break
+		}
+		if info, err := fs.Stat(s.FS, name); err == nil && info.Mode().IsRegular() {
+			name, f.only = splitName(name)
+		}
+		if name != "." {
+			f.tree = subTree{s.FS, name}
 		}
 	}
 	if s.Codings != 0 || s.Precompressed {
@@ -99,19 +110,8 @@ func rootDir(root string, allowEmpty bool) string {
 	}
 	dir, err := filepath.Abs(root)
 	if err != nil {
-		// there is no working directory: nothing will be found
-		return root
+		// there is no working directory: nothing will be found. An empty root would mean all files
+		return cmp.Or(root, ".")
 	}
 	return dir
-}
-
-// regularFile reports whether a root is a file, and returns its path without symbolic
-// links, which may lead out of its directory.
-func regularFile(root string) (string, bool) {
-	file, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return "", false
-	}
-	info, err := os.Stat(file)
-	return file, err == nil && info.Mode().IsRegular()
 }

@@ -61,7 +61,7 @@ func (c *Content) hash(prefix string) error {
 	sum := sha256.New()
 	n, err := copyAll(sum, io.LimitReader(src, c.Size))
 	if err != nil {
-		return err
+		return readError(err)
 	}
 	if n != c.Size {
 		return errChanged

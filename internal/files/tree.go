@@ -89,7 +89,12 @@ func (t *confinedTree) Stat(name string) (fs.FileInfo, error) {
 type openTree string
 
 func (t openTree) path(name string) string {
-	if t == "" && !servesWindows {
+	switch {
+	case t != "":
+	case servesWindows:
+		// without a slash after it, a drive means its working directory
+		return filepath.Clean(filepath.FromSlash(name + "/"))
+	default:
 		t = "/"
 	}
 	return filepath.Join(string(t), filepath.FromSlash(name))
@@ -102,6 +107,29 @@ func (t openTree) Open(name string) (fs.File, error) {
 
 // Stat implements fs.StatFS.
 func (t openTree) Stat(name string) (fs.FileInfo, error) { return os.Stat(t.path(name)) }
+
+// fileTree is the folder of a single file that the application has named: links lead to it from
+// anywhere, and may be turned to another file. What lies beside it stays in the folder.
+type fileTree struct {
+	fs.FS
+	file string
+}
+
+// Open implements fs.FS.
+func (t fileTree) Open(name string) (fs.File, error) {
+	if name == filepath.Base(t.file) {
+		return opened(os.OpenFile(t.file, openFlags, 0))
+	}
+	return t.FS.Open(name)
+}
+
+// Stat implements fs.StatFS.
+func (t fileTree) Stat(name string) (fs.FileInfo, error) {
+	if name == filepath.Base(t.file) {
+		return os.Stat(t.file)
+	}
+	return fs.Stat(t.FS, name)
+}
 
 // opened prevents a nil *os.File from becoming a non-nil fs.File.
 func opened(f *os.File, err error) (fs.File, error) {
@@ -122,7 +150,7 @@ func treeOf(dir string, allowLinksOutside bool, refresh time.Duration) fs.FS {
 // isWholeVolume reports whether dir is empty or a whole volume, to which names need
 // not be confined.
 func isWholeVolume(dir string) bool {
-	return dir == "" || dir == filepath.VolumeName(dir) || filepath.Dir(dir) == dir
+	return dir == "" || dir == filepath.VolumeName(dir) || filepath.IsAbs(dir) && filepath.Dir(dir) == dir
 }
 
 // subTree is the part of an fs.FS below a directory. It is like fs.Sub, but allows
@@ -198,5 +226,5 @@ func readDir(f fs.File) ([]fs.DirEntry, error) {
 		}
 		return cmp.Compare(a.Name(), b.Name())
 	})
-	return list, err
+	return list, readError(err)
 }
