@@ -304,9 +304,12 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 				ReleaseRequest(next)
 			}()
 			hop = next
-			if hc, ok := c.(*HostClient); ok && hc.Jar != nil && hc.proxy == nil {
-				// the server that gets all requests chooses the hosts of the next ones
-				origin = hop.URI().text.Origin()
+			if hc, ok := c.(*HostClient); ok {
+				hop.isTLS = hc.IsTLS // of a target without a scheme
+				if hc.Jar != nil && hc.proxy == nil {
+					// the server that gets all requests chooses the hosts of the next ones
+					origin = hop.URI().text.Origin()
+				}
 			}
 		}
 		if err := redirect(hop, resp, &content); err != nil {

@@ -86,8 +86,10 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 	if err := c.ready(); err != nil {
 		return err
 	}
-	if !req.uriParsed {
-		// hooks, the jar and redirects may ask for the URI of a target without a scheme
+	if !req.uriParsed && req.isTLS != c.IsTLS {
+		// hooks and the jar may ask for the URI of a target without a scheme; a request that was
+		// received keeps its own
+		defer func(was bool) { req.isTLS = was }(req.isTLS)
 		req.isTLS = c.IsTLS
 	}
 	if limit := req.limitedTo(c.Timeout); limit > 0 {

@@ -303,6 +303,21 @@ func TestClientTransport(t *testing.T) {
 	}
 }
 
+// A request that came by TLS keeps its scheme if a handler sends it on without, and the other way round.
+func TestHostClientLeavesTheSchemeOfAReceivedRequest(t *testing.T) {
+	for scheme, isTLS := range map[string]bool{"http": false, "https": true} {
+		req := requestTo(t, MethodGet, "/path")
+		req.Header.SetHost("a.test")
+		req.isTLS = isTLS
+		transport := roundTripFunc(func(*HostClient, *Request, *Response) (bool, error) { return false, nil })
+		hc := &HostClient{Addr: "b.test:1", IsTLS: !isTLS, Transport: transport}
+		servertest.Must(t, hc.Do(req, responseFor(t)))
+		if got := req.URI().Scheme(); string(got) != scheme {
+			t.Errorf("%s became %s", scheme, got)
+		}
+	}
+}
+
 // If a program replaces DefaultTransport, all clients use the replacement, and so
 // does a client that names DefaultTransport.
 func TestDefaultTransportReplaced(t *testing.T) {
