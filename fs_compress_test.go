@@ -325,7 +325,7 @@ type brokenFile struct {
 
 func (b brokenFile) Read([]byte) (int, error) { return 0, b.err }
 
-// A file that is there is not missing, whatever is wrong with it.
+// A file that exists is not missing, whatever is wrong with it.
 func TestFilesThatCannotBeReadAreFaults(t *testing.T) {
 	tree := fstest.MapFS{"a": {Data: []byte("some text")}, "long": {Data: []byte(long)}, "dir/index.html": {Data: []byte("index")}}
 	notFound := func(*RequestCtx) { t.Error("a file that cannot be read is taken for a missing one") }
