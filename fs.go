@@ -51,8 +51,8 @@ type FS struct {
 	PathRewrite PathRewriteFunc
 
 	// PathNotFound answers requests for which there is no file. If it is nil, the
-	// response is a 404 with the text "Cannot open requested path". A file that is there,
-	// but cannot be read, gets 500 in any case.
+	// response is a 404 with the text "Cannot open requested path". A file that exists but
+	// cannot be read gets 500 in any case.
 	PathNotFound RequestHandler
 
 	// CompressedFileSuffixes are the suffixes of the names of compressed copies, by
@@ -461,10 +461,10 @@ func redirectToSlash(ctx *RequestCtx) {
 	ctx.Response.SetStatusCode(StatusFound)
 }
 
-// refuse answers with an error.
+// refuse answers with an error. It logs errors quoted, since they have the client's path.
 func (h *fileHandler) refuse(ctx *RequestCtx, err error) {
 	if errors.Is(err, fs.ErrPermission) {
-		ctx.Logger().Printf("cannot open file: %v", err)
+		ctx.Logger().Printf("cannot open file: %q", err)
 	}
 	switch {
 	case err == files.ErrNoSlash:
@@ -473,7 +473,7 @@ func (h *fileHandler) refuse(ctx *RequestCtx, err error) {
 		ctx.Logger().Printf("%v: %q", err, ctx.Path())
 		ctx.Error("Malformed path", StatusBadRequest)
 	case files.IsServersFault(err):
-		ctx.Logger().Printf("cannot serve file: %v", err)
+		ctx.Logger().Printf("cannot serve file: %q", err)
 		ctx.Error("Cannot open requested path", StatusInternalServerError)
 	case err == files.ErrNoIndex, errors.Is(err, files.ErrDeniedName):
 		ctx.Error("Directory index is forbidden", StatusForbidden)

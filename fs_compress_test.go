@@ -325,7 +325,7 @@ type brokenFile struct {
 
 func (b brokenFile) Read([]byte) (int, error) { return 0, b.err }
 
-// A file that is there is not missing, whatever is wrong with it.
+// A file that exists is not missing, whatever is wrong with it.
 func TestFilesThatCannotBeReadAreFaults(t *testing.T) {
 	tree := fstest.MapFS{"a": {Data: []byte("some text")}, "long": {Data: []byte(long)}, "dir/index.html": {Data: []byte("index")}}
 	notFound := func(*RequestCtx) { t.Error("a file that cannot be read is taken for a missing one") }
@@ -343,17 +343,24 @@ func TestFilesThatCannotBeReadAreFaults(t *testing.T) {
 		}
 	}
 	// a process that may not open more files still has its index file
-	h := (&FS{FS: brokenFS{tree, syscall.EMFILE, "dir/index.html"}, IndexNames: []string{"index.html"}}).NewRequestHandler()
-	askFor(t, h, "GET", "/dir/").check(t, "index", 500, "")
-	h = (&FS{FS: brokenFS{tree, fs.ErrPermission, "dir/index.html"}, IndexNames: []string{"index.html"}}).NewRequestHandler()
-	var req Request
-	req.SetRequestURI("/dir/")
-	var ctx RequestCtx
-	log := &servertest.Log{}
-	ctx.Init(&req, nil, log)
-	h(&ctx)
-	if lines := log.All(); ctx.Response.StatusCode() != 403 || len(lines) != 1 || !strings.Contains(lines[0], "dir/index.html") {
-		t.Errorf("no permission: %d, logged %q", ctx.Response.StatusCode(), lines)
+	for target, c := range map[string]struct {
+		err    error
+		opened string
+		status int
+	}{
+		"/dir/": {syscall.EMFILE, "dir/index.html", 500}, "/dir/?": {fs.ErrPermission, "dir/index.html", 403},
+		"/b%0Afake": {syscall.EMFILE, "b\nfake", 500}, "/b%0Afake?": {fs.ErrPermission, "b\nfake", 404},
+	} {
+		var req Request
+		req.SetRequestURI(target)
+		var ctx RequestCtx
+		log := &servertest.Log{}
+		ctx.Init(&req, nil, log)
+		(&FS{FS: brokenFS{tree, c.err, c.opened}, IndexNames: []string{"index.html"}}).NewRequestHandler()(&ctx)
+		lines := log.All()
+		if ctx.Response.StatusCode() != c.status || len(lines) != 1 || !strings.Contains(lines[0], c.err.Error()) || strings.Contains(lines[0], "\n") {
+			t.Errorf("%s, %v: got %d, logged %q", target, c.err, ctx.Response.StatusCode(), lines)
+		}
 	}
 }
 

@@ -161,7 +161,7 @@ func (c *Content) Bytes(s Span) (b []byte, ok bool) {
 // content is in memory or has to be read from the start.
 func (c *Content) Shared() *Shared { return c.shared }
 
-// HasToBeReopened reports whether the content is a file that is opened for each response.
+// HasToBeReopened reports whether the content is a file opened for each response.
 func (c *Content) HasToBeReopened() bool { return c.reopen != nil }
 
 // Reopen returns a stream of a part of content that has to be reopened. It fails if the file was

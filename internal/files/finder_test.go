@@ -105,8 +105,7 @@ func (o *openings) Open(name string) (fs.File, error) {
 
 func (o *openings) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }
 
-// If the working directory is gone, FS.Root has no absolute path, which is not the root of the
-// system.
+// Without a working directory, FS.Root has no absolute path. It is not the root of the system.
 func TestAWorkingDirectoryThatIsGoneHasNoFiles(t *testing.T) {
 	outside := plant(t, map[string]string{"a": "secret"})
 	gone := t.TempDir()

@@ -57,7 +57,7 @@ func (f *Finder) lookUpDirectory(dir fs.File, info fs.FileInfo, name, title stri
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			return nil, errors.Join(ErrDeniedName, err)
+			return nil, fmt.Errorf("%w: %w", ErrDeniedName, err)
 		case info.IsDir():
 			_ = file.Close()
 			continue

@@ -55,7 +55,7 @@ func Name(p string, windows bool) (string, error) {
 	return name, nil
 }
 
-// driveName is Name on Windows for a path that is absolute, such as C:/a: the application has
+// driveName is Name on Windows for an absolute path, such as C:/a: the application has
 // chosen it, or its beginning, and may use short names, as the system does for temporary files.
 func driveName(p string) (string, error) {
 	if strings.IndexByte(p, 0) >= 0 || hasDotDot(p) {
