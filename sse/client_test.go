@@ -234,6 +234,7 @@ func TestFunctionEndsReadAfterItsContext(t *testing.T) {
 		t.Errorf("Read returns %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
 	for e, err := range s.Events(ctx) {
 		if err != nil || string(e.Data) != "a" {
 			t.Errorf("%+v, %v", e, err)
