@@ -319,6 +319,7 @@ func (x *exchange) handle() (alone bool) {
 	}
 	x.handling = false
 	if x.s.CancelOnDisconnect || ctx.timedOut() || ctx.watch.Load() != nil || ctx.lendsBody() || ctx.Response.body.Stream != nil {
+		ctx.watchPush()
 		return false
 	}
 	ctx.exchange = nil

@@ -124,6 +124,19 @@ func (ctx *RequestCtx) PushBody(p *Push, h PushHandler) {
 	}
 }
 
+// watchPush is called when the handler has returned. It prepares for the cases in which beginPush
+// leaves a body to a goroutine that PushBody could not foresee.
+func (ctx *RequestCtx) watchPush() {
+	if ctx.timedOut() {
+		// another response is sent
+		return
+	}
+	body, is := ctx.Response.body.Stream.(pushBody)
+	if is && (ctx.FullDuplex() || ctx.Response.Header.head.Trailers.Len() > 0) {
+		body.p.watch(ctx)
+	}
+}
+
 // pieceTimeout returns the default of Response.PieceTimeout for a pushed body.
 func (ctx *RequestCtx) pieceTimeout() time.Duration {
 	ctx.timeoutMu.Lock()
@@ -295,6 +308,7 @@ func (e pushEvents) begin() {
 func (x *h1Exchange) beginPush(e http1.Encoding) bool {
 	ctx := x.ctx
 	body, ok := ctx.Response.body.Stream.(pushBody)
+	// watchPush has the same reasons
 	if !ok || x.duplex || ctx.hijack != nil || ctx.Request.arrives() || ctx.Response.Header.head.Trailers.Len() > 0 {
 		return false
 	}

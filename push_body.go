@@ -52,7 +52,7 @@ func (s *pushStream) closeLocked() { s.end = max(s.end, pushClosed) }
 
 func newPushStream() *pushStream { return &pushStream{changed: make(chan struct{}, 1)} }
 
-// watch prepares for a body read as a stream. The handler of ctx is running.
+// watch prepares for a body read as a stream. The handler of ctx is running, or has just returned.
 func (p *Push) watch(ctx *RequestCtx) {
 	if p.stream != nil {
 		return

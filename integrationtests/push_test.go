@@ -254,6 +254,38 @@ func TestPushedBodyEndsAtAShutdown(t *testing.T) {
 	})
 }
 
+// A body that a goroutine sends for another reason than the protocol ends in the same way: if the
+// client leaves, and at a shutdown.
+func TestPushedBodyOfAGoroutineEnds(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		handler, made := pushes(func(ctx *fasthttp.RequestCtx, _ *pushed) {
+			if ctx.QueryArgs().Has("trailer") {
+				servertest.Must(t, ctx.Response.Header.AddTrailerField("X-End", "yes"))
+			} else {
+				ctx.EnableFullDuplex()
+			}
+		})
+		ts := start(&fasthttp.Server{Handler: handler})
+		var open []*pushed
+		for _, target := range []string{"/?trailer", "/?duplex"} {
+			c := ts.Dial()
+			openHead(t, c, servertest.Get(target))
+			p := beginning(t, made)
+			_ = c.Close()
+			p.wantEnd(t, func(err error) bool { return err != nil && err != fasthttp.ErrPushNotSent })
+			openHead(t, ts.Dial(), servertest.Get(target))
+			open = append(open, beginning(t, made))
+		}
+		done := make(chan error, 1)
+		go func() { done <- ts.S.Shutdown() }()
+		for _, p := range open {
+			p.wantEnd(t, isNil)
+		}
+		servertest.Must(t, servertest.Receive(t, "the end of Shutdown", done))
+	})
+}
+
 func TestPushedBodyTicks(t *testing.T) {
 	forEachPush(t, func(t *testing.T, start func(s *fasthttp.Server) *pushClient) {
 		handler, made := pushes(func(_ *fasthttp.RequestCtx, p *pushed) {

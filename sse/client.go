@@ -138,10 +138,12 @@ func (s *Source) Read(ctx context.Context, f func(e Event) error) error {
 	for failures := 0; ; {
 		err := r.connect(ctx)
 		switch {
+		case r.final:
+			// not the error of the context, which may have ended meanwhile: a loop over Events that has
+			// ended itself must not get another pair
+			return err
 		case ctx.Err() != nil:
 			return contextError(ctx)
-		case r.final:
-			return err
 		case r.received:
 			failures = 0
 		}
@@ -261,6 +263,7 @@ func (r *reading) connect(parent context.Context) error {
 	if err := client.DoRedirectsContext(ctx, req, resp, maxRedirects); err != nil {
 		return err
 	}
+	alive()
 	defer func() { _ = resp.CloseBodyStream() }()
 	if resp.StatusCode() == fasthttp.StatusNoContent {
 		r.final = true
@@ -299,12 +302,16 @@ func (r *reading) read(ctx context.Context, body aliveReader, busy func()) error
 	d.MaxEventSize, d.lastID = r.s.MaxEventSize, r.s.LastEventID
 	for {
 		e, err := d.Next()
-		r.s.LastEventID = d.lastID
+		ended := ctx.Err() != nil
+		if err != nil || !ended {
+			// otherwise the function does not get the event, which has to be sent again
+			r.s.LastEventID = d.lastID
+		}
 		if after, ok := d.Retry(); ok {
 			r.retry = after
 		}
 		switch {
-		case ctx.Err() != nil:
+		case ended:
 			return context.Cause(ctx)
 		case err != nil:
 			r.final = err == ErrEventTooLarge

@@ -210,6 +210,61 @@ func TestLoopOverEvents(t *testing.T) {
 	})
 }
 
+// scripted is a Client that gets the same events in each response. It keeps the Last-Event-ID of the
+// last request.
+type scripted struct{ events, lastID string }
+
+// DoRedirectsContext implements sse.Client.
+func (c *scripted) DoRedirectsContext(_ context.Context, req *fasthttp.Request, resp *fasthttp.Response, _ int) error {
+	c.lastID = string(req.Header.Peek("Last-Event-ID"))
+	resp.Header.SetContentType("text/event-stream")
+	resp.SetBodyString(c.events)
+	return nil
+}
+
+// The function ends Read, and a loop ends itself, also if the context has ended meanwhile.
+func TestFunctionEndsReadAfterItsContext(t *testing.T) {
+	s := sse.Source{URL: "http://a/", Client: &scripted{events: "data: a\n\n"}}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.Read(ctx, func(sse.Event) error {
+		cancel()
+		return errEnough
+	})
+	if err != errEnough {
+		t.Errorf("Read returns %v", err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	for e, err := range s.Events(ctx) {
+		if err != nil || string(e.Data) != "a" {
+			t.Errorf("%+v, %v", e, err)
+		}
+		if cancel(); ctx.Err() != nil {
+			break
+		}
+	}
+}
+
+// An event that the function does not get, since the context has ended, is sent again: its ID is not
+// the last one.
+func TestLastEventIDIsOfAnEventThatWasPassedOn(t *testing.T) {
+	client := &scripted{events: "id: 1\ndata: a\n\nid: 2\ndata: b\n\n"}
+	s := sse.Source{URL: "http://a/", Client: client}
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	err := s.Read(ctx, func(sse.Event) error {
+		n++
+		cancel()
+		return nil
+	})
+	if err != context.Canceled || n != 1 || s.LastEventID != "1" {
+		t.Errorf("after %d events the last ID is %q, %v", n, s.LastEventID, err)
+	}
+	if err := s.Read(t.Context(), func(sse.Event) error { return errEnough }); err != errEnough || client.lastID != "1" {
+		t.Errorf("the next request has the ID %q, %v", client.lastID, err)
+	}
+}
+
 // A server of net/http sends events, and cuts them off.
 func TestSourceReadsOtherServers(t *testing.T) {
 	t.Parallel()

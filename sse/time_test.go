@@ -218,6 +218,24 @@ func TestSourceLeavesIdleConnections(t *testing.T) {
 	})
 }
 
+// The time without any byte begins anew with the response.
+func TestResponseEndsTheIdleTime(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		_, ln := inMemory(t, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			time.Sleep(15 * time.Second) // bubble: within inBubble
+			sse.Options{Heartbeat: -1}.Serve(ctx, func(s *sse.Stream) {
+				time.Sleep(15 * time.Second) // bubble: within inBubble
+				_ = s.Send(data("a"))
+				<-s.Done()
+			})
+		}})
+		s := sse.Source{URL: "http://a/", Client: memoryClient(t, ln), IdleTimeout: 20 * time.Second, MaxFailures: 1}
+		if err := s.Read(t.Context(), func(sse.Event) error { return errEnough }); err != errEnough {
+			t.Errorf("Read returns %v", err)
+		}
+	})
+}
+
 // A connection is not idle because the function takes its time for an event.
 func TestSourceIsNotIdleWhileItsFunctionRuns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
