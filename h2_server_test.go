@@ -372,3 +372,53 @@ func TestHTTP2LimitsStreams(t *testing.T) {
 		}
 	})
 }
+
+// lostH2 is an HTTP/2 exchange whose connection ends just before the outcome is reported.
+type lostH2 struct{ *h2Exchange }
+
+func (x lostH2) cutOff() error {
+	x.h.end(h2Ended)
+	return x.h2Exchange.cutOff()
+}
+
+// A response that the connection has taken whole is reported as sent, though the connection ends
+// before that.
+func TestHTTP2ReportsWhatWasTakenAsSent(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		sent := make(chan SentResponse, 1)
+		r := start(withHTTP2(&Server{
+			ResponseSent: func(_ *RequestCtx, s SentResponse) { sent <- s },
+			Handler: func(ctx *RequestCtx) {
+				switch string(ctx.Path()) {
+				case "/small":
+					ctx.SetBodyString("small")
+				case "/large":
+					ctx.SetBody(make([]byte, 1<<20))
+				case "/stream":
+					ctx.SetBodyStream(strings.NewReader("stream"), -1)
+				case "/trailers":
+					ctx.SetBodyString("body")
+					servertest.Must(t, ctx.Response.Header.AddTrailerField("X-End", "yes"))
+				case "/cut":
+					ctx.SetBodyStream(strings.NewReader("short"), 100)
+				}
+				ctx.exchange.t = lostH2{ctx.exchange.t.(*h2Exchange)}
+			},
+		}))
+		for _, path := range []string{"/nothing", "/small", "/large", "/stream", "/trailers", "/cut"} {
+			client, base := h2Client(t, r)
+			go func() {
+				// the end of the connection may reach the client first
+				if resp, err := client.Get(base + path); err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					_ = resp.Body.Close()
+				}
+			}()
+			got := servertest.Receive(t, path, sent)
+			if (got.Err != nil) != (path == "/cut") || got.StatusCode != 200 {
+				t.Errorf("%s: the outcome is %+v", path, got)
+			}
+		}
+	})
+}

@@ -496,7 +496,7 @@ func (h *h2Conn) drained() (over []*h2Exchange) {
 			continue
 		}
 		if x.phase == h2Sends {
-			x.phase = h2Over
+			x.phase, x.taken = h2Over, true
 			over = append(over, x)
 		}
 		x.out.ContentSent()

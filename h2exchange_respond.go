@@ -62,6 +62,10 @@ func (x *h2Exchange) resetStream() {
 func (x *h2Exchange) cutOff() error {
 	x.h.mu.Lock()
 	defer x.h.mu.Unlock()
+	if x.taken {
+		// the connection may have ended since
+		return nil
+	}
 	return x.abortErr
 }
 
@@ -124,10 +128,13 @@ func (x *h2Exchange) send(e http1.Encoding, body []byte) (over bool) {
 	}
 	h.mu.Lock()
 	over = true
-	if x.sendHead(e, part) && len(body) > 0 {
-		h.conn.Send(x.stream, body, true)
-		x.sent += int64(len(body))
+	if x.sendHead(e, part) {
+		if len(body) > 0 {
+			h.conn.Send(x.stream, body, true)
+			x.sent += int64(len(body))
+		}
 		over = x.stream.Unsent() == 0
+		x.taken = over
 	}
 	x.phase = h2Over
 	if !over {
@@ -161,13 +168,16 @@ func (x *h2Exchange) endStream(err error) {
 	x.out.Release()
 	if err != nil {
 		h.s.logWriteError(h.c, err)
-		h.mu.Lock()
-		if x.abortErr == nil {
-			h.conn.Reset(x.stream, http2.InternalError)
-			x.abortErr = err
-		}
-		h.mu.Unlock()
 	}
+	h.mu.Lock()
+	switch {
+	case err == nil:
+		x.taken = true
+	case x.abortErr == nil:
+		h.conn.Reset(x.stream, http2.InternalError)
+		x.abortErr = err
+	}
+	h.mu.Unlock()
 }
 
 // wake makes the engine write the output.
