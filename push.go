@@ -131,10 +131,15 @@ func (ctx *RequestCtx) watchPush() {
 		// another response is sent
 		return
 	}
-	body, is := ctx.Response.body.Stream.(pushBody)
-	if is && (ctx.FullDuplex() || ctx.Response.Header.head.Trailers.Len() > 0) {
+	if body, is := ctx.Response.body.Stream.(pushBody); is && ctx.pushNeedsGoroutine() {
 		body.p.watch(ctx)
 	}
+}
+
+// pushNeedsGoroutine reports whether the connection cannot send a pushed body itself, for a reason
+// that is known when the handler has returned.
+func (ctx *RequestCtx) pushNeedsGoroutine() bool {
+	return ctx.FullDuplex() || ctx.hijack != nil || ctx.Response.Header.head.Trailers.Len() > 0
 }
 
 // pieceTimeout returns the default of Response.PieceTimeout for a pushed body.
@@ -308,8 +313,7 @@ func (e pushEvents) begin() {
 func (x *h1Exchange) beginPush(e http1.Encoding) bool {
 	ctx := x.ctx
 	body, ok := ctx.Response.body.Stream.(pushBody)
-	// watchPush has the same reasons
-	if !ok || x.duplex || ctx.hijack != nil || ctx.Request.arrives() || ctx.Response.Header.head.Trailers.Len() > 0 {
+	if !ok || ctx.pushNeedsGoroutine() || ctx.Request.arrives() {
 		return false
 	}
 	p := body.p

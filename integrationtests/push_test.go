@@ -260,15 +260,18 @@ func TestPushedBodyOfAGoroutineEnds(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		handler, made := pushes(func(ctx *fasthttp.RequestCtx, _ *pushed) {
-			if ctx.QueryArgs().Has("trailer") {
+			switch ctx.QueryArgs().String() {
+			case "trailer":
 				servertest.Must(t, ctx.Response.Header.AddTrailerField("X-End", "yes"))
-			} else {
+			case "duplex":
 				ctx.EnableFullDuplex()
+			case "hijack":
+				ctx.Hijack(func(net.Conn) {})
 			}
 		})
 		ts := start(&fasthttp.Server{Handler: handler})
 		var open []*pushed
-		for _, target := range []string{"/?trailer", "/?duplex"} {
+		for _, target := range []string{"/?trailer", "/?duplex", "/?hijack"} {
 			c := ts.Dial()
 			openHead(t, c, servertest.Get(target))
 			p := beginning(t, made)
