@@ -1,6 +1,7 @@
 package netio
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -187,6 +188,9 @@ func (c *TimedConn) Write(p []byte) (n int, err error) {
 		c.changed.Broadcast()
 	}()
 	for begun := false; n < len(p) || !begun; begun = true {
+		if err := c.mayWrite(); err != nil {
+			return n, err
+		}
 		piece := p[n:min(n+timedSpace, len(p))]
 		c.piece = append(c.piece[:0], piece...)
 		c.writing = true
@@ -197,7 +201,8 @@ func (c *TimedConn) Write(p []byte) (n int, err error) {
 		n += min(max(c.sent, 0), len(piece))
 		switch {
 		case c.writeErr != nil:
-			return n, c.writeErr
+			// Close makes the connection fail in its own way
+			return n, cmp.Or(c.mayWrite(), c.writeErr)
 		case c.sent < len(piece):
 			return n, io.ErrShortWrite
 		}
@@ -207,24 +212,31 @@ func (c *TimedConn) Write(p []byte) (n int, err error) {
 
 // untilNot waits until flag, which is c.turn or c.writing, is false. The mutex is held.
 func (c *TimedConn) untilNot(flag *bool) error {
-	for {
-		switch {
-		case c.cut:
-			return os.ErrDeadlineExceeded
-		case c.write.passed():
-			if c.writing {
-				// nothing can follow a piece of which some may be sent
-				c.cut = true
-				go c.Close()
-			}
-			return os.ErrDeadlineExceeded
-		case c.closed:
-			return net.ErrClosed
-		case !*flag:
-			return nil
+	for *flag {
+		if err := c.mayWrite(); err != nil {
+			return err
 		}
 		c.changed.Wait()
 	}
+	return nil
+}
+
+// mayWrite returns why a Write cannot go on, or nil. The mutex is held.
+func (c *TimedConn) mayWrite() error {
+	switch {
+	case c.cut:
+		return os.ErrDeadlineExceeded
+	case c.write.passed():
+		if c.writing {
+			// nothing can follow a piece of which some may be sent
+			c.cut = true
+			go c.Close()
+		}
+		return os.ErrDeadlineExceeded
+	case c.closed:
+		return net.ErrClosed
+	}
+	return nil
 }
 
 // send writes a piece. The caller of Write may not wait for its end, and reuse its own memory.

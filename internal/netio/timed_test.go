@@ -144,6 +144,41 @@ func TestTimedWriteAfterADeadline(t *testing.T) {
 	})
 }
 
+// lateConn takes each piece at the deadline of its TimedConn.
+type lateConn struct {
+	servertest.TimelessConn
+	timed *TimedConn
+	pass  time.Duration // how long the deadline has passed when a piece was taken
+	got   int
+}
+
+func (c *lateConn) Write(p []byte) (int, error) {
+	c.got += len(p)
+	c.timed.mu.Lock()
+	// without the timer that would wake Write before the piece was taken
+	c.timed.write.by = time.Now().Add(-c.pass)
+	c.timed.mu.Unlock()
+	return len(p), nil
+}
+
+// A piece that was sent just when the deadline passed counts, and the connection goes on.
+func TestTimedWriteCountsAPieceSentAtItsDeadline(t *testing.T) {
+	for _, size := range []int{1, timedSpace, timedSpace + 1} {
+		conn := &lateConn{pass: time.Hour}
+		c := WithDeadlines(conn).(*TimedConn)
+		conn.timed = c
+		n, err := c.Write(make([]byte, size))
+		if n != conn.got || n != min(size, timedSpace) || (err == nil) != (n == size) || err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Write of %d bytes returned %d, %v; %d were sent", size, n, err, conn.got)
+		}
+		conn.pass = -time.Hour
+		_ = c.SetWriteDeadline(time.Time{})
+		if n, err := c.Write([]byte("a")); n != 1 || err != nil {
+			t.Errorf("the next Write returned %d, %v", n, err)
+		}
+	}
+}
+
 // A connection whose Write does not end with it, as a channel of SSH over a network that is gone.
 type stuckConn struct {
 	servertest.TimelessConn
