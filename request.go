@@ -535,6 +535,10 @@ func (req *Request) prepareHost() error {
 		if len(host) == 0 {
 			return errNoHost
 		}
+		// in an absolute target nothing else tells where a host that was set ends
+		if i := bytes.IndexAny(host, `/?#@\`); i >= 0 && req.call.proxy != nil {
+			return InvalidHostError(host[i : i+1])
+		}
 	}
 	if had := req.Header.head.Host(); len(had) == 0 || !req.UseHostHeader && !bytes.Equal(had, host) {
 		req.Header.SetHostBytes(host)

@@ -153,4 +153,13 @@ func TestHostsThatWereSetStayInTheAbsoluteForm(t *testing.T) {
 			t.Errorf("%q: the request line is %q", host, got)
 		}
 	}
+	for _, host := range []string{"a.test/x", "a.test?x", "a.test#x", "a@b.test", `a.test\x`} {
+		req := &fasthttp.Request{}
+		req.SetRequestURI("http://b.test/p")
+		req.URI().SetHost(host)
+		want := fasthttp.InvalidHostError(strings.Trim(host, "abtesx."))
+		if err := hc.DoTimeout(req, nil, servertest.Patience); err != want {
+			t.Errorf("%q: got %v", host, err)
+		}
+	}
 }
