@@ -416,7 +416,7 @@ func becomesGet(req *Request, status int) bool {
 var ofContent = []string{
 	HeaderContentType, HeaderContentLength, HeaderContentEncoding, HeaderContentLanguage, HeaderContentLocation,
 	HeaderContentRange, HeaderContentDisposition, HeaderLastModified, "Content-Digest", "Repr-Digest", "Digest",
-	HeaderTransferEncoding, HeaderTrailer, HeaderExpect,
+	"Content-MD5", HeaderTransferEncoding, HeaderTrailer, HeaderExpect,
 }
 
 // removeContent makes req a GET, or leaves it a HEAD, and removes its content and the

@@ -481,6 +481,7 @@ func TestRedirectRemovesTheFieldsOfTheContent(t *testing.T) {
 	names := []string{
 		"Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Content-Range", "Content-Disposition",
 		"Last-Modified", "Content-Digest", "Repr-Digest", "Digest",
+		"Content-MD5",
 	}
 	for _, name := range names {
 		req.Header.Set(name, "own")
