@@ -51,8 +51,8 @@ type FS struct {
 	PathRewrite PathRewriteFunc
 
 	// PathNotFound answers requests for which there is no file. If it is nil, the
-	// response is a 404 with the text "Cannot open requested path". A file that exists but
-	// cannot be read gets 500 in any case.
+	// response is a 404 with the text "Cannot open requested path". A file that the process
+	// may not open counts as missing; one that fails while it is read gets 500 in any case.
 	PathNotFound RequestHandler
 
 	// CompressedFileSuffixes are the suffixes of the names of compressed copies, by
