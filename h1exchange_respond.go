@@ -377,6 +377,8 @@ func (x *h1Exchange) respondStream(e http1.Encoding) {
 		err = w.Flush()
 	}
 	if err != nil {
+		// another protocol would be taken for content
+		x.ctx.hijackDropped = true
 		if taken {
 			x.ctx.hijack, x.ctx.switched, x.ctx.hijackImmediately = nil, nil, false
 		}

@@ -98,8 +98,8 @@ const (
 // Server.ReadBufferSize bytes of them wait, the end of the connection is noticed by sending only.
 //
 // The response is sent by a goroutine of its own, which waits while there is no piece, over HTTP/2,
-// if it is compressed (see CompressHandler), if it has trailers, or if the body of the request is
-// still arriving. The request then ends with the response, and pieces that wait are sent
+// if it is compressed (see CompressHandler), if it has trailers, if the body of the request is still
+// arriving, or after Hijack or EnableFullDuplex. The request then ends with the response, and pieces that wait are sent
 // together.
 //
 // A piece that the client does not take within Response.PieceTimeout ends the connection, or the

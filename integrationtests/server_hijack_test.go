@@ -438,3 +438,48 @@ func TestHijackOfConnectIsATunnel(t *testing.T) {
 		}
 	})
 }
+
+// After a body that was cut off, the bytes of another protocol would be taken for content.
+func TestHijackIsDroppedAfterABodyThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	failing := func(fail <-chan struct{}) func(w *bufio.Writer) {
+		return func(w *bufio.Writer) {
+			_, _ = w.WriteString("begun")
+			_ = w.Flush()
+			<-fail
+			panic(http.ErrAbortHandler)
+		}
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		fail := make(chan struct{}, 1)
+		push, made := pushes(func(*fasthttp.RequestCtx, *pushed) {})
+		ts := start(&fasthttp.Server{Logger: noLog{}, Handler: func(ctx *fasthttp.RequestCtx) {
+			if len(ctx.Path()) == 1 {
+				push(ctx)
+			} else {
+				ctx.SetBodyStreamWriter(failing(fail))
+			}
+			ctx.Hijack(func(c net.Conn) {
+				t.Error("the handler was called")
+				_ = c.Close()
+			})
+		}})
+		for _, path := range []string{"/stream", "/"} {
+			c := ts.Dial()
+			openHead(t, c, servertest.Get(path))
+			if path == "/" {
+				p := beginning(t, made)
+				servertest.Must(t, p.push.Send([]byte("begun")))
+				wantText(t, c.R, "5\r\nbegun\r\n")
+				p.push.Abort()
+				p.wantEnd(t, func(error) bool { return true })
+			} else {
+				wantText(t, c.R, "5\r\nbegun\r\n")
+				fail <- struct{}{}
+			}
+			if rest, _ := io.ReadAll(c.R); len(rest) > 0 {
+				t.Errorf("%s: got %q after the part of a body", path, rest)
+			}
+		}
+	})
+}
