@@ -381,6 +381,16 @@ func (x lostH2) cutOff() error {
 	return x.h2Exchange.cutOff()
 }
 
+// failedH2 is a body whose connection fails, as with a fault of the client, before its end is sent.
+type failedH2 struct{ x *h2Exchange }
+
+func (r failedH2) Read(p []byte) (int, error) {
+	r.x.h.mu.Lock()
+	r.x.h.conn.Close(1) // a fault of the protocol
+	r.x.h.mu.Unlock()
+	return copy(p, "the end"), io.EOF
+}
+
 // A response that the connection has taken whole is reported as sent, though the connection ends
 // before that.
 func TestHTTP2ReportsWhatWasTakenAsSent(t *testing.T) {
@@ -403,10 +413,14 @@ func TestHTTP2ReportsWhatWasTakenAsSent(t *testing.T) {
 				case "/cut":
 					ctx.SetBodyStream(strings.NewReader("short"), 100)
 				}
-				ctx.exchange.t = lostH2{ctx.exchange.t.(*h2Exchange)}
+				x := ctx.exchange.t.(*h2Exchange)
+				if string(ctx.Path()) == "/failed" {
+					ctx.SetBodyStream(failedH2{x}, -1)
+				}
+				ctx.exchange.t = lostH2{x}
 			},
 		}))
-		for _, path := range []string{"/nothing", "/small", "/large", "/stream", "/trailers", "/cut"} {
+		for _, path := range []string{"/nothing", "/small", "/large", "/stream", "/trailers", "/cut", "/failed"} {
 			client, base := h2Client(t, r)
 			go func() {
 				// the end of the connection may reach the client first
@@ -416,7 +430,7 @@ func TestHTTP2ReportsWhatWasTakenAsSent(t *testing.T) {
 				}
 			}()
 			got := servertest.Receive(t, path, sent)
-			if (got.Err != nil) != (path == "/cut") || got.StatusCode != 200 {
+			if (got.Err != nil) != (path == "/cut" || path == "/failed") || got.StatusCode != 200 {
 				t.Errorf("%s: the outcome is %+v", path, got)
 			}
 		}

@@ -495,8 +495,9 @@ func (h *h2Conn) drained() (over []*h2Exchange) {
 		if x == nil {
 			continue
 		}
+		x.taken = s.Sending() == http2.Ended
 		if x.phase == h2Sends {
-			x.phase, x.taken = h2Over, true
+			x.phase = h2Over
 			over = append(over, x)
 		}
 		x.out.ContentSent()

@@ -36,8 +36,8 @@ type h2Exchange struct {
 	before, after *h2Exchange // of h2Conn.first
 	feeding       bool        // the engine is processing the head, or appending to the body
 	awaits100     bool        // the client waits for 100 (Continue)
-	abortErr      error       // why nothing more is sent or received, or nil
 	taken         bool        // the connection has taken the whole response
+	abortErr      error       // why nothing more is sent or received, or nil
 	in            *h2Incoming // of content, or nil
 	watch         *watch.Watch
 	out           http2body.Outgoing // of a response written piece by piece

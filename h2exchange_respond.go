@@ -63,7 +63,7 @@ func (x *h2Exchange) cutOff() error {
 	x.h.mu.Lock()
 	defer x.h.mu.Unlock()
 	if x.taken {
-		// the connection may have ended since
+		// the stream or the connection may have ended since
 		return nil
 	}
 	return x.abortErr
@@ -172,7 +172,8 @@ func (x *h2Exchange) endStream(err error) {
 	h.mu.Lock()
 	switch {
 	case err == nil:
-		x.taken = true
+		// the connection may have ended without an error yet
+		x.taken = x.stream.Sending() == http2.Ended
 	case x.abortErr == nil:
 		h.conn.Reset(x.stream, http2.InternalError)
 		x.abortErr = err
