@@ -52,7 +52,8 @@ type FS struct {
 
 	// PathNotFound answers requests for which there is no file. If it is nil, the
 	// response is a 404 with the text "Cannot open requested path". A file that the process
-	// may not open counts as missing; one that fails while it is read gets 500 in any case.
+	// may not open counts as missing. Other errors get 500 in any case, as when the process has
+	// too many open files, or end the connection if a part of the file was sent already.
 	PathNotFound RequestHandler
 
 	// CompressedFileSuffixes are the suffixes of the names of compressed copies, by

@@ -199,7 +199,8 @@ type HostClient struct {
 
 	// AbsoluteForm makes the targets of requests absolute URIs. It is for connections
 	// to an HTTP proxy, to which Addr or the dial function leads (RFC 9112 section
-	// 3.2.2). It has no effect with IsTLS: requests over TLS go through a tunnel. See
+	// 3.2.2). It has no effect with IsTLS: requests over TLS go through a tunnel. A host set
+	// by URI.SetHost that would end early there, such as "a/b", is an InvalidHostError. See
 	// fasthttpproxy.Dialer.ConfigureClient.
 	AbsoluteForm bool
 

@@ -536,8 +536,10 @@ func (req *Request) prepareHost() error {
 			return errNoHost
 		}
 		// in an absolute target nothing else tells where a host that was set ends
-		if i := bytes.IndexAny(host, `/?#@\`); i >= 0 && req.call.proxy != nil {
-			return InvalidHostError(host[i : i+1])
+		if req.call.proxy != nil {
+			if i := bytes.IndexAny(host, `/?#@\`); i >= 0 {
+				return InvalidHostError(host[i : i+1])
+			}
 		}
 	}
 	if had := req.Header.head.Host(); len(had) == 0 || !req.UseHostHeader && !bytes.Equal(had, host) {

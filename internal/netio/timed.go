@@ -13,8 +13,8 @@ import (
 
 // TimedConn gives deadlines to a connection of the application that has none, such as a channel of
 // SSH: without them nothing would end a Read or Write that waits for a silent peer. Goroutines
-// read and write while Read and Write wait. A Read that gives up loses nothing. A Write that has
-// begun ends at its deadline with the connection.
+// read and write while Read and Write wait. A Read that gives up loses nothing. A Write whose piece
+// is still being written at its deadline ends the connection.
 type TimedConn struct {
 	net.Conn
 
@@ -201,7 +201,7 @@ func (c *TimedConn) Write(p []byte) (n int, err error) {
 		n += min(max(c.sent, 0), len(piece))
 		switch {
 		case c.writeErr != nil:
-			// Close makes the connection fail in its own way
+			// Close and a deadline make the connection fail in its own way
 			return n, cmp.Or(c.mayWrite(), c.writeErr)
 		case c.sent < len(piece):
 			return n, io.ErrShortWrite
@@ -221,7 +221,7 @@ func (c *TimedConn) untilNot(flag *bool) error {
 	return nil
 }
 
-// mayWrite returns why a Write cannot go on, or nil. The mutex is held.
+// mayWrite returns why nothing more can be written, or nil. The mutex is held.
 func (c *TimedConn) mayWrite() error {
 	switch {
 	case c.cut:

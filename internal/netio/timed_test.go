@@ -161,7 +161,7 @@ func (c *lateConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A piece that was sent just when the deadline passed counts, and the connection goes on.
+// A piece that was sent just when the deadline passed counts, and the connection stays open.
 func TestTimedWriteCountsAPieceSentAtItsDeadline(t *testing.T) {
 	for _, size := range []int{1, timedSpace, timedSpace + 1} {
 		conn := &lateConn{pass: time.Hour}
