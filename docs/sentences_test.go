@@ -31,6 +31,7 @@ func TestLimitsInSentencesAreThoseOfTheCode(t *testing.T) {
 	for file, sentences := range map[string][]string{
 		"security.md":  append(sentencesAboutServers(t), sentencesAboutHTTP2(t)...),
 		"migrating.md": sentencesOfMigrating(t),
+		"websocket.md": sentencesOfWebSocket(t),
 		"faq.md": {
 			fmt.Sprintf("CI fails if a request takes %s %% more instructions", find(t, "../bench/cmd/guard/main.go", `&opts\.margin, "margin", (\d+)`)),
 		},
@@ -132,6 +133,19 @@ func sentencesOfMigrating(t *testing.T) []string {
 		fmt.Sprintf("at once if the client has reset the connection or a write fails, after %s if", secondsOf(t, "../fasthttpadaptor/context.go", "leaveWait")),
 		fmt.Sprintf("| no limit by default | %s |", size(websocket.DefaultReadLimit)),
 		fmt.Sprintf("performs the closing handshake, for %s at most |", seconds(websocket.DefaultCloseTimeout)),
+	}
+}
+
+func sentencesOfWebSocket(t *testing.T) []string {
+	write := time.Duration(constantOf(t, "../websocket/serve.go", "defaultWriteTimeout"))
+	return []string{
+		fmt.Sprintf("`HTTP2Config.WriteByteTimeout`, which is %s by default;", seconds(stall)),
+		fmt.Sprintf("| size of a received message, after decompression | %s |", size(websocket.DefaultReadLimit)),
+		fmt.Sprintf("| bytes that wait for the peer | %s |", size(constantOf(t, "../websocket/serve.go", "defaultQueue"))),
+		fmt.Sprintf("| time for the peer to accept sent data | %v s for 64 KiB (Socket); none (Conn) |", write.Seconds()),
+		fmt.Sprintf("| time for the closing handshake | %v s |", websocket.DefaultCloseTimeout.Seconds()),
+		fmt.Sprintf("`DefaultDialer` has a limit of %s and", seconds(websocket.DefaultDialer.HandshakeTimeout)),
+		fmt.Sprintf("A message has %s at most unless `ReadLimit` is set,", size(websocket.DefaultReadLimit)),
 	}
 }
 
