@@ -82,7 +82,7 @@ func sentencesAboutServers(t *testing.T) []string {
 		fmt.Sprintf("holds two pieces of %s (", size(http2body.MaxHeld/2)),
 		fmt.Sprintf("closed, if %d probes in turn have no answer", constantOf(t, "../internal/engine/options_linux.go", "keepaliveProbes")),
 		fmt.Sprintf("nothing more is read, closed after %d ms |", engine.LingerTime.Milliseconds()),
-		fmt.Sprintf("A test holds all parsers below %d,", constantOf(t, "../hostile_test.go", "memoryPerByte")),
+		fmt.Sprintf("Another test holds all parsers below %d,", constantOf(t, "../hostile_test.go", "memoryPerByte")),
 		fmt.Sprintf("whose content has limits of its own, below %d (", constantOf(t, "../hostile_test.go", "decodedPerByte")),
 		fmt.Sprintf("keeps less than %s in a pool", size(constantOf(t, "../ctx_memory_test.go", "most"))),
 		fmt.Sprintf("fuzzes an eighth of the targets for %s seconds each, and `.ci/run all` each of them for %s seconds;", find(t, "../.ci/run", `\|\| printf (\d+)s\)`), find(t, "../.ci/run", `printf (\d+)s \|\|`)),
