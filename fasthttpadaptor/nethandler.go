@@ -26,6 +26,9 @@ import (
 // the request, as Request.WithContext does, net/http provides only the trailers that a
 // Trailer field announces.
 //
+// The response has the fields that an http.Handler around this one has set, too. Fields that may
+// occur only once, such as Content-Type, are those of h if h has set them.
+//
 // Each piece of a body stream of the response is sent at once, and the header before the
 // first one if ImmediateHeaderFlush is set. Such a response may be made while the body of
 // the request arrives. If the stream fails, the connection is aborted. A panic of h is a
@@ -48,16 +51,12 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 			ctx.EnableFullDuplex()
 		}
 		ctx.SetUserValue(requestKey{}, r)
+		defer release(ctx)
 		h(ctx)
 		if late := ctx.TakeTimeoutResponse(); late != nil {
-			if late == &ctx.Response {
-				// the late handler has its own context: the values of this one can be closed
-				defer ctx.ResetUserValues()
-			}
 			writeResponse(w, r, late, nil)
 			return
 		}
-		defer ctx.ResetUserValues()
 		if takeOver, noResponse := ctx.HijackHandler(); takeOver != nil {
 			conn, rw, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -77,6 +76,17 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 			serveHijacked(conn, rw, &ctx.Response, takeOver, noResponse)
 		}
 	})
+}
+
+// release closes what a handler, which may have panicked, has left in its context, unless a
+// TimeoutError method has left the context to other goroutines.
+func release(ctx *fasthttp.RequestCtx) {
+	if late := ctx.LastTimeoutErrorResponse(); late != nil && late != &ctx.Response {
+		return
+	}
+	defer ctx.ResetUserValues()
+	defer ctx.Request.RemoveMultipartFormFiles()
+	_ = ctx.Response.CloseBodyStream()
 }
 
 // canHijack reports whether w, or what it wraps, is an http.Hijacker.
@@ -182,13 +192,21 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 }
 
 // copyFields copies the fields of the header section, but for the ones that frame the
-// message, and announces trailers. It reports whether there is a Content-Length.
+// message, and announces trailers. It reports whether there is a Content-Length. In dst are fields
+// of the handlers around.
 func copyFields(dst http.Header, h *fasthttp.ResponseHeader) (sized bool) {
+	_, typed := dst["Content-Type"]
+	if typed {
+		h.SetNoDefaultContentType(true)
+	}
 	for name, value := range h.All() {
-		switch key := string(name); key {
+		switch key := http.CanonicalHeaderKey(string(name)); key {
 		case "Content-Length":
 			sized = true
 		case "Transfer-Encoding", "Trailer", "Date":
+		case "Content-Type", "Content-Range", "Etag", "Last-Modified", "Location", "Server":
+			// one of each is allowed
+			dst.Set(key, string(value))
 		default:
 			dst.Add(key, string(value))
 		}
@@ -196,7 +214,7 @@ func copyFields(dst http.Header, h *fasthttp.ResponseHeader) (sized bool) {
 	if names := h.Peek("Trailer"); len(names) > 0 {
 		dst.Set("Trailer", string(names))
 	}
-	if len(h.ContentType()) == 0 {
+	if len(h.ContentType()) == 0 && !typed {
 		// net/http must not add one, either
 		dst["Content-Type"] = nil
 	}
@@ -317,6 +335,9 @@ func newNetConn(w http.ResponseWriter, r *http.Request) net.Conn {
 	c.local, _ = r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		c.remote = net.TCPAddrFromAddrPort(addr)
+	} else if ip, err := netip.ParseAddr(r.RemoteAddr); err == nil {
+		// a handler around this one has set the address that a proxy has sent
+		c.remote = net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 0))
 	}
 	if r.TLS != nil {
 		return &netTLSConn{netConn: c, state: r.TLS}

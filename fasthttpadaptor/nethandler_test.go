@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -446,5 +450,111 @@ func TestConvertedBodyIsNoLongerThanItsSize(t *testing.T) {
 	_ = w.Flush()
 	if err == nil || !strings.HasSuffix(raw.String(), "\r\n\r\nhello") {
 		t.Errorf("wrote %q, %v", raw.String(), err)
+	}
+}
+
+// A field that may occur only once must not come from both handlers.
+func TestFieldsOfHandlersAroundOnesOfFasthttp(t *testing.T) {
+	t.Parallel()
+	typed := func(ctx *fasthttp.RequestCtx) { ctx.SetContentType("text/own") }
+	text := func(ctx *fasthttp.RequestCtx) { ctx.WriteString("text") }
+	for _, test := range []struct {
+		name   string
+		around http.Header
+		h      fasthttp.RequestHandler
+		field  string
+		want   []string
+	}{
+		{"both set the type", http.Header{"Content-Type": {"text/x"}}, typed, "Content-Type", []string{"text/own"}},
+		{"only the handler around sets the type", http.Header{"Content-Type": {"text/x"}}, text, "Content-Type", []string{"text/x"}},
+		{"and there is no content", http.Header{"Content-Type": {"text/x"}}, func(*fasthttp.RequestCtx) {}, "Content-Type", []string{"text/x"}},
+		{"no handler sets the type", nil, text, "Content-Type", []string{"text/plain; charset=utf-8"}},
+		{"redirects", http.Header{"Location": {"/a"}}, func(ctx *fasthttp.RequestCtx) { ctx.Redirect("/b", 302) }, "Location", []string{"/b"}},
+		{"lists", http.Header{"Vary": {"Origin"}}, func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.Set("Vary", "Accept") }, "Vary", []string{"Origin", "Accept"}},
+		{"cookies", http.Header{"Set-Cookie": {"a=1"}}, func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.Set("Set-Cookie", "b=2") }, "Set-Cookie", []string{"a=1", "b=2"}},
+	} {
+		w := httptest.NewRecorder()
+		for name, values := range test.around {
+			w.Header()[name] = values
+		}
+		NewHTTPHandler(test.h).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		got := w.Result().Header[test.field]
+		for i := range got {
+			got[i] = strings.TrimPrefix(got[i], "http://example.com")
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// Handlers that trust a proxy set an address without a port.
+func TestRemoteAddressesOfConvertedRequests(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"192.0.2.1:80": "192.0.2.1:80", "[2001:db8::1]:80": "[2001:db8::1]:80", "192.0.2.1": "192.0.2.1:0", "2001:db8::1": "[2001:db8::1]:0",
+		"@": "0.0.0.0:0", "": "0.0.0.0:0", "host:80": "0.0.0.0:0",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.RemoteAddr = addr
+		NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {
+			if got := ctx.RemoteAddr().String(); got != want {
+				t.Errorf("%q: got %s, want %s", addr, got, want)
+			}
+		}).ServeHTTP(httptest.NewRecorder(), r)
+	}
+}
+
+// noHijacker is a ResponseWriter of a connection that cannot be hijacked.
+type noHijacker struct{ http.ResponseWriter }
+
+// However a handler ends, what it has left in its context is closed.
+func TestContextsOnNetHTTPAreReleased(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	for name, end := range map[string]func(ctx *fasthttp.RequestCtx){
+		"return": func(*fasthttp.RequestCtx) {},
+		"panic":  func(*fasthttp.RequestCtx) { panic(http.ErrAbortHandler) },
+		"failed hijacking": func(ctx *fasthttp.RequestCtx) {
+			ctx.Hijack(func(net.Conn) { t.Error("hijacked") })
+		},
+	} {
+		var body bytes.Buffer
+		parts := multipart.NewWriter(&body)
+		part, err := parts.CreateFormFile("file", "file")
+		servertest.Must(t, err)
+		_, err = part.Write(make([]byte, 5<<20))
+		servertest.Must(t, err)
+		servertest.Must(t, parts.Close())
+		r := httptest.NewRequest(http.MethodPost, "/", &body)
+		r.Header.Set("Content-Type", parts.FormDataContentType())
+
+		value := servertest.CloseRecorder{Reader: http.NoBody}
+		stream := servertest.CloseRecorder{Reader: http.NoBody}
+		var form *multipart.Form
+		h := NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {
+			ctx.SetUserValue("value", &value)
+			ctx.SetBodyStream(&stream, -1)
+			form, err = ctx.MultipartForm()
+			servertest.Must(t, err)
+			if files, err := os.ReadDir(folder); err != nil || len(files) == 0 {
+				t.Errorf("%s: no temporary file, %v", name, err)
+			}
+			end(ctx)
+		})
+		func() {
+			defer func() { _ = recover() }()
+			h.ServeHTTP(noHijacker{httptest.NewRecorder()}, r)
+		}()
+		if files, err := os.ReadDir(folder); err != nil || len(files) > 0 {
+			t.Errorf("%s: temporary files %v, %v", name, files, err)
+		}
+		// until here its files are not removed by the garbage collector
+		runtime.KeepAlive(form)
+		for what, n := range map[string]int{"value": value.Closed, "stream": stream.Closed} {
+			if n != 1 {
+				t.Errorf("%s: the %s was closed %d times", name, what, n)
+			}
+		}
 	}
 }
