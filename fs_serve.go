@@ -86,7 +86,7 @@ func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, 
 	return files.ParseByteRange(byteRange, contentLength)
 }
 
-// compressingHandler and plainly return the handlers for all files of the operating
+// compressingHandler and plainHandler return the handlers for all files of the operating
 // system.
 var (
 	compressingHandler = sync.OnceValue(func() *fileHandler {

@@ -11,7 +11,7 @@ import (
 // Config is the configuration of a Pool. It must not be changed after Start.
 type Config[R any] struct {
 	// Connect returns a connection, and the function that reads responses from it: see
-	// Lane.Next. read runs on a separate goroutine and returns why it has ended. It returns
+	// ConnQueue.Next. read runs on a separate goroutine and returns why it has ended. It returns
 	// io.EOF if the server has closed the connection or has announced with a response that
 	// it will.
 	Connect func(*ConnQueue[R]) (conn *clientconn.Conn, read func() error, err error)
