@@ -3,6 +3,7 @@ package fasthttpadaptor
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -556,5 +557,36 @@ func TestContextsOnNetHTTPAreReleased(t *testing.T) {
 				t.Errorf("%s: the %s was closed %d times", name, what, n)
 			}
 		}
+	}
+}
+
+// Only net/http knows when the client of such a request leaves.
+func TestContextOfAHandlerBetweenBothAdaptorsEnds(t *testing.T) {
+	t.Parallel()
+	begun, ended := make(chan any, 1), make(chan error, 1)
+	around := func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), ownContext{}, "around")))
+		})
+	}
+	h := NewHTTPHandler(NewFastHTTPHandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		begun <- r.Context().Value(ownContext{})
+		<-r.Context().Done()
+		ended <- r.Context().Err()
+	}))
+	s := httptest.NewServer(around(h))
+	t.Cleanup(s.Close)
+	c, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	send(t, c, get)
+	if got := servertest.Receive(t, "the request", begun); got != "around" {
+		t.Errorf("the context has the value %v", got)
+	}
+	_ = c.Close()
+	if err := servertest.Receive(t, "the end of the context", ended); err != context.Canceled {
+		t.Errorf("got %v", err)
 	}
 }
