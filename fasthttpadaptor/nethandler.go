@@ -50,11 +50,12 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 		if r.ProtoMajor > 1 && ctx.Request.IsBodyStream() {
 			ctx.EnableFullDuplex()
 		}
+		body, _ := ctx.Request.BodyStream().(*netBody)
 		ctx.SetUserValue(requestKey{}, r)
 		defer release(ctx)
 		h(ctx)
 		if late := ctx.TakeTimeoutResponse(); late != nil {
-			writeResponse(w, r, late, nil)
+			writeResponse(w, r, nil, late, nil)
 			return
 		}
 		if takeOver, noResponse := ctx.HijackHandler(); takeOver != nil {
@@ -66,7 +67,7 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 			serveHijacked(conn, rw, &ctx.Response, takeOver, noResponse)
 			return
 		}
-		writeResponse(w, r, &ctx.Response, ctx)
+		writeResponse(w, r, body, &ctx.Response, ctx)
 		if takeOver, noResponse := ctx.HijackHandler(); takeOver != nil {
 			conn, rw, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -135,9 +136,9 @@ func NetHTTPRequest(ctx *fasthttp.RequestCtx) *http.Request {
 	return r
 }
 
-// writeResponse sends resp. The body stream may end in the middle with a call of Hijack of ctx,
-// if that is not nil.
-func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Response, ctx *fasthttp.RequestCtx) {
+// writeResponse sends resp. body is that of r if its handler has ended, and nil otherwise. The body
+// stream of resp may end in the middle with a call of Hijack of ctx, if that is not nil.
+func writeResponse(w http.ResponseWriter, r *http.Request, body *netBody, resp *fasthttp.Response, ctx *fasthttp.RequestCtx) {
 	defer resp.CloseBodyStream()
 	header := w.Header()
 	status := resp.StatusCode()
@@ -158,7 +159,8 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 		header.Set("Content-Length", strconv.Itoa(size))
 	}
 	control := http.NewResponseController(w)
-	if stream != nil && r.Body != nil && r.Body != http.NoBody {
+	skips := r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status)
+	if stream != nil && !skips && r.Body != nil && r.Body != http.NoBody {
 		// the stream may read the request; over HTTP/2 it may in any case
 		_ = control.EnableFullDuplex()
 	}
@@ -167,7 +169,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 		// if this fails, so does the first piece
 		_ = control.Flush()
 	}
-	if r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status) {
+	if skips {
 		return
 	}
 	taker, _ := stream.(bridge.ConnHijacker)
@@ -178,7 +180,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	if stream == nil {
 		_, _ = w.Write(resp.Body())
 	} else {
-		err = copyPieces(w, control, stream)
+		err = copyPieces(w, control, stream, size)
 	}
 	switch {
 	case taker != nil && err == bridge.ErrConnHijacked:
@@ -189,6 +191,9 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 		panic(http.ErrAbortHandler)
 	}
 	addTrailers(w, &resp.Header)
+	if stream != nil && body != nil {
+		body.closeAnswered()
+	}
 }
 
 // copyFields copies the fields of the header section, but for the ones that frame the
@@ -249,9 +254,18 @@ func addTrailers(w http.ResponseWriter, h *fasthttp.ResponseHeader) {
 }
 
 // copyPieces sends the bytes of each Read of a stream at once. A stream that writes itself
-// learns why writing fails.
-func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Reader) error {
-	pieces := pieceWriter{w, rc}
+// learns why writing fails. It is an error if there are not as many bytes as size, unless that is
+// negative: net/http checks this only in responses without trailers.
+func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Reader, size int) error {
+	pieces := &pieceWriter{w: w, control: rc, left: size}
+	err := copyStream(pieces, stream)
+	if err == nil && pieces.left > 0 {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func copyStream(pieces *pieceWriter, stream io.Reader) error {
 	if own, ok := stream.(fasthttp.BodyWriterTo); ok && own.SupportsBodyWriteTo() {
 		_, err := own.WriteTo(pieces)
 		return err
@@ -277,9 +291,16 @@ func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Re
 type pieceWriter struct {
 	w       io.Writer
 	control *http.ResponseController
+	left    int // how many bytes must follow; negative if that is not known
 }
 
-func (p pieceWriter) Write(b []byte) (int, error) {
+func (p *pieceWriter) Write(b []byte) (int, error) {
+	if p.left >= 0 {
+		if len(b) > p.left {
+			return 0, http.ErrContentLength
+		}
+		p.left -= len(b)
+	}
 	n, err := p.w.Write(b)
 	if err != nil {
 		return n, err

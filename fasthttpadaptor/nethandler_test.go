@@ -590,3 +590,55 @@ func TestContextOfAHandlerBetweenBothAdaptorsEnds(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A response with a stream may be made while the body arrives, but net/http fails if nobody reads that.
+func TestConnectionIsUsedAgainAfterAStreamAndAnUnreadBody(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]fasthttp.RequestHandler{
+		"stream":       func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader("text"), -1) },
+		"sized stream": func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader("text"), 4) },
+		"unused stream": func(ctx *fasthttp.RequestCtx) {
+			ctx.SetBodyStream(strings.NewReader("text"), 4)
+			ctx.SetStatusCode(204)
+		},
+		"stream that ends": func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(io.LimitReader(ctx.RequestBodyStream(), 4), -1) },
+	} {
+		addr, _ := serveNet(t, h)
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		r := bufio.NewReader(c)
+		sized := "Content-Length: 6\r\n\r\ntextXX"
+		for _, body := range []string{sized, "Transfer-Encoding: chunked\r\n\r\n6\r\ntextXX\r\n0\r\n\r\n", sized} {
+			if name == "stream that ends" && strings.HasPrefix(body, "Transfer") {
+				continue
+			}
+			send(t, c, "POST / HTTP/1.1\r\nHost: a\r\n"+body)
+			if got := readReply(t, r, "POST"); got.body != "text" && got.status != "204 No Content" {
+				t.Errorf("%s: %s", name, got)
+				break
+			}
+		}
+	}
+}
+
+// With trailers, a response of net/http has no length by which the client could notice this.
+func TestStreamWithTrailersMustHaveItsSize(t *testing.T) {
+	t.Parallel()
+	for content, whole := range map[string]bool{"half": false, "complete": true, "more than that": false, "": false} {
+		addr, _ := serveNet(t, func(ctx *fasthttp.RequestCtx) {
+			ctx.SetBodyStream(strings.NewReader(content), len("complete"))
+			_ = ctx.Response.Header.AddTrailerField("X-Sum", "5")
+		})
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if got := ask(t, c, get); (got.err == nil) != whole || whole && (got.body != content || got.trailer.Get("X-Sum") != "5") {
+			t.Errorf("%q: %s, %v", content, got, got.err)
+		}
+	}
+}
