@@ -591,7 +591,8 @@ func TestContextOfAHandlerBetweenBothAdaptorsEnds(t *testing.T) {
 	}
 }
 
-// A response with a stream may be made while the body arrives, but net/http fails if nobody reads that.
+// A response with a stream may be made while the body arrives, but net/http fails if the body stays
+// unread.
 func TestConnectionIsUsedAgainAfterAStreamAndAnUnreadBody(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]fasthttp.RequestHandler{
