@@ -54,7 +54,8 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 func ServeFileLiteral(ctx *RequestCtx, path string) { serveFile(ctx, compressingHandler(), path) }
 
 // ServeFS is ServeFile for a file of filesystem. path is relative to its root, with
-// or without a slash at its beginning.
+// or without a slash at its beginning. If filesystem is nil, ServeFS logs that, and the
+// response is 500.
 func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 	serveFromFS(ctx, filesystem, pathOfURI(path))
 }
@@ -85,7 +86,7 @@ func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, 
 	return files.ParseByteRange(byteRange, contentLength)
 }
 
-// compressingHandler and plainly return the handlers for all files of the operating
+// compressingHandler and plainHandler return the handlers for all files of the operating
 // system.
 var (
 	compressingHandler = sync.OnceValue(func() *fileHandler {
@@ -137,6 +138,12 @@ func serveFile(ctx *RequestCtx, h *fileHandler, path string) {
 }
 
 func serveFromFS(ctx *RequestCtx, filesystem fs.FS, path string) {
+	if filesystem == nil {
+		// in the settings of an FS, nil means the file system of the operating system
+		ctx.Logger().Printf("cannot serve file: the file system for %q is nil", path)
+		ctx.Error("Cannot open requested path", StatusInternalServerError)
+		return
+	}
 	end := files.EndsInSlash
 	if path != "" {
 		end = endOfNamed(ctx, path)

@@ -213,6 +213,27 @@ func TestServeFSKeepsFileSystemsApart(t *testing.T) {
 	}
 }
 
+// A file system that the application has forgotten is not that of the operating system.
+func TestServeFSWithoutAFileSystemServesNothing(t *testing.T) {
+	t.Chdir(plant(t, map[string]string{"a.txt": "of the working directory"}))
+	for name, h := range map[string]RequestHandler{
+		"ServeFS":                func(ctx *RequestCtx) { ServeFS(ctx, nil, "a.txt") },
+		"ServeFSLiteral":         func(ctx *RequestCtx) { ServeFSLiteral(ctx, nil, "a.txt") },
+		"ServeFS of a directory": func(ctx *RequestCtx) { ServeFS(ctx, nil, "") },
+	} {
+		log := &servertest.Log{}
+		var ctx RequestCtx
+		ctx.Init(&Request{}, nil, log)
+		h(&ctx)
+		if ctx.Response.StatusCode() != StatusInternalServerError || string(ctx.Response.Body()) != "Cannot open requested path" {
+			t.Errorf("%s: got %d %q", name, ctx.Response.StatusCode(), ctx.Response.Body())
+		}
+		if lines := log.All(); len(lines) != 1 || !strings.Contains(lines[0], "nil") {
+			t.Errorf("%s: logged %q", name, lines)
+		}
+	}
+}
+
 func TestFileLastModifiedIsInWholeSeconds(t *testing.T) {
 	path := filepath.Join(plant(t, map[string]string{"a": "a"}), "a")
 	if err := os.Chtimes(path, modelTime, modelTime.Add(123456789)); err != nil {

@@ -471,26 +471,25 @@ type CookieJar interface {
 	SetCookies(uri *URI, values []string)
 }
 
-// addJarCookies adds the cookies whose names the header does not have yet, and returns
-// these names.
-func (h *RequestHeader) addJarCookies(cookies iter.Seq2[string, string]) (added []string) {
+// addJarCookies adds the cookies whose names the header does not have yet, and appends these names
+// to added: the application's iterator may panic between two of them.
+func (h *RequestHeader) addJarCookies(cookies iter.Seq2[string, string], added *[]string) {
 	for name, value := range cookies {
 		name = string(cookie.Cleaned(bytesconv.Bytes(name)))
-		if !slices.Contains(added, name) {
+		if !slices.Contains(*added, name) {
 			if h.head.HasCookie(name) {
 				continue
 			}
-			added = append(added, name)
+			*added = append(*added, name)
 		}
 		h.head.MoveCookies(http1.Request)
 		h.head.Cookies.Add(name, bytesconv.String(cookie.Cleaned(bytesconv.Bytes(value))))
 	}
-	return added
 }
 
 // callWithCookies adds the cookies of the jar to a call, and stores the cookies of the
 // response in the jar. A cookie that the caller has set takes precedence over the jar.
-// When the call is over, the request has only its own cookies.
+// When the call is over, even by a panic, the request has only its own cookies.
 func (c *HostClient) callWithCookies(req *Request, resp *Response) error {
 	if resp == nil {
 		resp = AcquireResponse()
@@ -498,12 +497,14 @@ func (c *HostClient) callWithCookies(req *Request, resp *Response) error {
 	}
 	h := &req.Header
 	uri := req.URI()
-	added := h.addJarCookies(c.Jar.Cookies(uri))
-	err := c.attempts(req, resp)
-	for _, name := range added {
-		h.DelCookie(name)
-	}
-	if err != nil {
+	var added []string
+	defer func() {
+		for _, name := range added {
+			h.DelCookie(name)
+		}
+	}()
+	h.addJarCookies(c.Jar.Cookies(uri), &added)
+	if err := c.attempts(req, resp); err != nil {
 		return err
 	}
 	var set []string

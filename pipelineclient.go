@@ -215,7 +215,7 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 	defer c.pending.Add(-1)
 	err := c.pool.Enqueue(call)
 	if err != nil && waits {
-		err = c.awaitRoom(call, deadline)
+		err = c.awaitRoom(ctx, call, deadline)
 	}
 	if err != nil {
 		call.Release(2)
@@ -261,11 +261,23 @@ func (c *PipelineClient) init() {
 	}
 }
 
-// awaitRoom gives the call to a connection as soon as there is room.
-func (c *PipelineClient) awaitRoom(call *pipelineCall, deadline time.Time) error {
+// awaitRoom gives the call to a connection as soon as there is room. ctx may be nil.
+func (c *PipelineClient) awaitRoom(ctx context.Context, call *pipelineCall, deadline time.Time) error {
 	timer := c.timers.acquire(time.Until(deadline))
 	defer c.timers.release(timer)
-	return c.pool.AwaitRoom(call, timer.C)
+	err := c.pool.AwaitRoom(call, timer.C, doneOf(ctx))
+	if err == pipeline.ErrCanceled {
+		return pipelineContextError(ctx)
+	}
+	return err
+}
+
+// doneOf returns the channel of ctx.Done, or nil if ctx is nil.
+func doneOf(ctx context.Context) <-chan struct{} {
+	if ctx == nil {
+		return nil
+	}
+	return ctx.Done()
 }
 
 // connect establishes a connection for HTTP.
@@ -396,16 +408,12 @@ func (c *PipelineClient) await(ctx context.Context, call *pipelineCall, deadline
 		defer c.timers.release(timer)
 		expired = timer.C
 	}
-	var canceled <-chan struct{}
-	if ctx != nil {
-		canceled = ctx.Done()
-	}
 	select {
 	case <-call.Done():
 		return call.Result()
 	case <-expired:
 		return call.Abandon(ErrTimeout)
-	case <-canceled:
+	case <-doneOf(ctx):
 		return call.Abandon(pipelineContextError(ctx))
 	}
 }

@@ -1,6 +1,8 @@
 package fasthttp
 
 import (
+	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"testing"
@@ -55,6 +57,34 @@ func TestPipelineIsBounded(t *testing.T) {
 	if n, waiting := c.PendingRequests(), c.pool.Status().Waiting; n != 0 || waiting != 0 {
 		t.Errorf("%d requests are pending at the end, %d wait for room", n, waiting)
 	}
+	expectPipelined(t, c, MethodGet, "/after")
+}
+
+// A canceled call does not wait for room until its deadline.
+func TestPipelineCallThatWaitsForRoomIsCanceled(t *testing.T) {
+	t.Parallel()
+	proceed := make(chan struct{})
+	peer := startPipelinePeer(t, (*servertest.PeerConn).Echo)
+	c := peer.client()
+	c.MaxPendingRequests = 1
+	c.Dial = peer.held(proceed)
+	var calls sync.WaitGroup
+	calls.Go(func() { expectPipelined(t, c, MethodGet, "/first") })
+	servertest.Eventually(t, "a full queue", func() bool { return c.queued() == 1 })
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	ended := make(chan error, 1)
+	req := requestTo(t, MethodGet, "http://host.test/")
+	lb := &LBClient{Clients: []BalancingClient{c}}
+	go func() { ended <- lb.DoContext(ctx, req, nil) }()
+	servertest.Eventually(t, "a call that waits", func() bool { return c.pool.Status().Waiting == 1 })
+	cancel()
+	if err := servertest.Receive(t, "the end of the call", ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	close(proceed)
+	calls.Wait()
 	expectPipelined(t, c, MethodGet, "/after")
 }
 

@@ -3,6 +3,8 @@ package fasthttp
 import (
 	"context"
 	"errors"
+	"io"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -178,5 +180,63 @@ func TestPipelinedRequestsWithinACall(t *testing.T) {
 	cancel()
 	if err := servertest.Receive(t, "the end of the call", ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// oneCookie is a jar that has a cookie, and panics where it is told to.
+type oneCookie struct{ reading, storing bool }
+
+func (j oneCookie) Cookies(*URI) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		if yield("jar", "secret") && j.reading {
+			panic("a mistake of the jar")
+		}
+	}
+}
+
+func (j oneCookie) SetCookies(*URI, []string) {
+	if j.storing {
+		panic("a mistake of the jar")
+	}
+}
+
+// A request that the caller uses again, perhaps for another host, must not keep the cookies of the
+// jar, whatever ends the call.
+func TestPanicLeavesNoCookiesOfTheJarInTheRequest(t *testing.T) {
+	answering := plainTripper(func(_ *HostClient, _ *Request, resp *Response) (bool, error) {
+		resp.Header.Set("Set-Cookie", "a=b")
+		return false, nil
+	})
+	for name, c := range map[string]*HostClient{
+		"Transport": {
+			Jar: oneCookie{},
+			Transport: plainTripper(func(_ *HostClient, req *Request, _ *Response) (bool, error) {
+				panic(string(req.Header.Cookie("jar")))
+			}),
+		},
+		"RetryIf": {
+			Jar:       oneCookie{},
+			Transport: plainTripper(func(*HostClient, *Request, *Response) (bool, error) { return true, io.EOF }),
+			RetryIf:   func(req *Request) bool { panic(string(req.Header.Cookie("jar"))) },
+		},
+		"CookieJar.Cookies":    {Jar: oneCookie{reading: true}, Transport: answering},
+		"CookieJar.SetCookies": {Jar: oneCookie{storing: true}, Transport: answering},
+	} {
+		req := &Request{}
+		req.SetRequestURI("http://example.com/")
+		req.Header.SetCookie("own", "mine")
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			c.Addr = "example.com:80"
+			err := c.Do(req, nil)
+			t.Errorf("%s: got %v", name, err)
+		}()
+		if got := string(req.Header.Peek(HeaderCookie)); got != "own=mine" {
+			t.Errorf("%s: the request has the cookies %q", name, got)
+		}
 	}
 }

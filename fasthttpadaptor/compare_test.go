@@ -192,6 +192,10 @@ func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 			w.Header().Set("Transfer-Encoding", "chunked")
 			io.WriteString(w, "hello")
 		}},
+		{"names that differ in case", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["WWW-Authenticate"] = []string{"Basic"}
+			w.Header().Set("Www-Authenticate", "Digest")
+		}},
 		{"encoded bodies are not guessed", get, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "br")
 			io.WriteString(w, "<html>")

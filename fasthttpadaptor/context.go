@@ -24,7 +24,8 @@ var leaveWait = 5 * time.Second
 // when the server begins to shut down. The client is watched only after the first call of Done
 // or Err.
 //
-// Its values are the user values of the RequestCtx at the call of the handler.
+// Its values are the user values of the RequestCtx at the call of the handler. In a handler from
+// NewHTTPHandler it ends with the context of the request of net/http, and has its values, too.
 type requestContext struct {
 	parent
 	cancel context.CancelFunc
@@ -42,7 +43,12 @@ type userValue struct{ key, value any }
 
 func newRequestContext(ctx *fasthttp.RequestCtx, r *http.Request, body *requestBody) *requestContext {
 	c := &requestContext{ctx: ctx, body: body, local: ctx.LocalAddr()}
-	c.parent, c.cancel = context.WithCancel(context.Background())
+	outer := context.Background()
+	if on := NetHTTPRequest(ctx); on != nil {
+		// only net/http knows when the client leaves
+		outer = on.Context()
+	}
+	c.parent, c.cancel = context.WithCancel(outer)
 	ctx.VisitUserValuesAll(func(key, value any) {
 		c.values = append(c.values, userValue{key, value})
 	})

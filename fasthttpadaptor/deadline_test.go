@@ -1,8 +1,10 @@
 package fasthttpadaptor
 
 import (
+	"bufio"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"testing"
@@ -91,4 +93,43 @@ func TestWriteDeadlineEndsAResponseThatHasBegunBehindNetHTTP(t *testing.T) {
 			expectDeadline(t, c, url, begun, failed)
 		})
 	}
+}
+
+// largerThanBuffers is the size of a write for which no buffers of a connection suffice.
+const largerThanBuffers = 64 << 20
+
+// As with net/http, the goroutine that waits in Write is not the one that ends it.
+func TestWriteDeadlineEndsTheWriteOfAnotherGoroutine(t *testing.T) {
+	t.Parallel()
+	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
+		begun, failed := make(chan struct{}), make(chan error, 2)
+		c := start(func(w http.ResponseWriter, _ *http.Request) {
+			go func() {
+				<-begun
+				control := http.NewResponseController(w)
+				failed <- errors.Join(control.SetReadDeadline(time.Now().Add(time.Hour)), control.SetWriteDeadline(time.Now()))
+			}()
+			_, err := w.Write(make([]byte, largerThanBuffers))
+			failed <- err
+		})
+		send(t, c, get)
+		r := bufio.NewReader(c)
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		defer c.Close()
+		// the response is sent before the handler has returned, so Write waits
+		if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		close(begun)
+		if err := servertest.Receive(t, "the setting of a deadline", failed); err != nil {
+			t.Errorf("setting the deadlines: %v", err)
+		}
+		if err := servertest.Receive(t, "the end of the write", failed); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the handler got %v, want os.ErrDeadlineExceeded", err)
+		}
+	})
 }

@@ -64,6 +64,7 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 		_ = w.body.leave()
 	}
 	w.state = stateHijacked
+	w.deadline.end()
 	w.context.detach()
 	w.released = make(releaseSignal)
 	close(w.hijacking)

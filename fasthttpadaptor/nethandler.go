@@ -26,6 +26,9 @@ import (
 // the request, as Request.WithContext does, net/http provides only the trailers that a
 // Trailer field announces.
 //
+// The response has the fields that an http.Handler around this one has set, too. Fields that may
+// occur only once, such as Content-Type, are those of h if h has set them.
+//
 // Each piece of a body stream of the response is sent at once, and the header before the
 // first one if ImmediateHeaderFlush is set. Such a response may be made while the body of
 // the request arrives. If the stream fails, the connection is aborted. A panic of h is a
@@ -47,17 +50,14 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 		if r.ProtoMajor > 1 && ctx.Request.IsBodyStream() {
 			ctx.EnableFullDuplex()
 		}
+		body, _ := ctx.Request.BodyStream().(*netBody)
 		ctx.SetUserValue(requestKey{}, r)
+		defer release(ctx)
 		h(ctx)
 		if late := ctx.TakeTimeoutResponse(); late != nil {
-			if late == &ctx.Response {
-				// the late handler has its own context: the values of this one can be closed
-				defer ctx.ResetUserValues()
-			}
-			writeResponse(w, r, late, nil)
+			writeResponse(w, r, nil, late, nil)
 			return
 		}
-		defer ctx.ResetUserValues()
 		if takeOver, noResponse := ctx.HijackHandler(); takeOver != nil {
 			conn, rw, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -67,7 +67,7 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 			serveHijacked(conn, rw, &ctx.Response, takeOver, noResponse)
 			return
 		}
-		writeResponse(w, r, &ctx.Response, ctx)
+		writeResponse(w, r, body, &ctx.Response, ctx)
 		if takeOver, noResponse := ctx.HijackHandler(); takeOver != nil {
 			conn, rw, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -77,6 +77,17 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 			serveHijacked(conn, rw, &ctx.Response, takeOver, noResponse)
 		}
 	})
+}
+
+// release closes what a handler, which may have panicked, has left in its context, unless a
+// TimeoutError method has left the context to other goroutines.
+func release(ctx *fasthttp.RequestCtx) {
+	if late := ctx.LastTimeoutErrorResponse(); late != nil && late != &ctx.Response {
+		return
+	}
+	defer ctx.ResetUserValues()
+	defer ctx.Request.RemoveMultipartFormFiles()
+	_ = ctx.Response.CloseBodyStream()
 }
 
 // canHijack reports whether w, or what it wraps, is an http.Hijacker.
@@ -125,9 +136,9 @@ func NetHTTPRequest(ctx *fasthttp.RequestCtx) *http.Request {
 	return r
 }
 
-// writeResponse sends resp. The body stream may end in the middle with a call of Hijack of ctx,
-// if that is not nil.
-func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Response, ctx *fasthttp.RequestCtx) {
+// writeResponse sends resp. body is that of r if its handler has ended, and nil otherwise. The body
+// stream of resp may end in the middle with a call of Hijack of ctx, if that is not nil.
+func writeResponse(w http.ResponseWriter, r *http.Request, body *netBody, resp *fasthttp.Response, ctx *fasthttp.RequestCtx) {
 	defer resp.CloseBodyStream()
 	header := w.Header()
 	status := resp.StatusCode()
@@ -148,7 +159,8 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 		header.Set("Content-Length", strconv.Itoa(size))
 	}
 	control := http.NewResponseController(w)
-	if stream != nil && r.Body != nil && r.Body != http.NoBody {
+	skips := r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status)
+	if stream != nil && !skips && r.Body != nil && r.Body != http.NoBody {
 		// the stream may read the request; over HTTP/2 it may in any case
 		_ = control.EnableFullDuplex()
 	}
@@ -157,7 +169,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 		// if this fails, so does the first piece
 		_ = control.Flush()
 	}
-	if r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status) {
+	if skips {
 		return
 	}
 	taker, _ := stream.(bridge.ConnHijacker)
@@ -168,7 +180,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	if stream == nil {
 		_, _ = w.Write(resp.Body())
 	} else {
-		err = copyPieces(w, control, stream)
+		err = copyPieces(w, control, stream, size)
 	}
 	switch {
 	case taker != nil && err == bridge.ErrConnHijacked:
@@ -179,16 +191,27 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 		panic(http.ErrAbortHandler)
 	}
 	addTrailers(w, &resp.Header)
+	if stream != nil && body != nil {
+		body.closeAnswered()
+	}
 }
 
 // copyFields copies the fields of the header section, but for the ones that frame the
-// message, and announces trailers. It reports whether there is a Content-Length.
+// message, and announces trailers. It reports whether there is a Content-Length. In dst are fields
+// of the handlers around.
 func copyFields(dst http.Header, h *fasthttp.ResponseHeader) (sized bool) {
+	_, typed := dst["Content-Type"]
+	if typed {
+		h.SetNoDefaultContentType(true)
+	}
 	for name, value := range h.All() {
-		switch key := string(name); key {
+		switch key := http.CanonicalHeaderKey(string(name)); key {
 		case "Content-Length":
 			sized = true
 		case "Transfer-Encoding", "Trailer", "Date":
+		case "Content-Type", "Content-Range", "Etag", "Last-Modified", "Location", "Server":
+			// one of each is allowed
+			dst.Set(key, string(value))
 		default:
 			dst.Add(key, string(value))
 		}
@@ -196,7 +219,7 @@ func copyFields(dst http.Header, h *fasthttp.ResponseHeader) (sized bool) {
 	if names := h.Peek("Trailer"); len(names) > 0 {
 		dst.Set("Trailer", string(names))
 	}
-	if len(h.ContentType()) == 0 {
+	if len(h.ContentType()) == 0 && !typed {
 		// net/http must not add one, either
 		dst["Content-Type"] = nil
 	}
@@ -231,9 +254,18 @@ func addTrailers(w http.ResponseWriter, h *fasthttp.ResponseHeader) {
 }
 
 // copyPieces sends the bytes of each Read of a stream at once. A stream that writes itself
-// learns why writing fails.
-func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Reader) error {
-	pieces := pieceWriter{w, rc}
+// learns why writing fails. It is an error if there are not as many bytes as size, unless that is
+// negative: net/http checks this only in responses without trailers.
+func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Reader, size int) error {
+	pieces := &pieceWriter{w: w, control: rc, left: size}
+	err := copyStream(pieces, stream)
+	if err == nil && pieces.left > 0 {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func copyStream(pieces *pieceWriter, stream io.Reader) error {
 	if own, ok := stream.(fasthttp.BodyWriterTo); ok && own.SupportsBodyWriteTo() {
 		_, err := own.WriteTo(pieces)
 		return err
@@ -259,9 +291,16 @@ func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Re
 type pieceWriter struct {
 	w       io.Writer
 	control *http.ResponseController
+	left    int // how many bytes must follow; negative if that is not known
 }
 
-func (p pieceWriter) Write(b []byte) (int, error) {
+func (p *pieceWriter) Write(b []byte) (int, error) {
+	if p.left >= 0 {
+		if len(b) > p.left {
+			return 0, http.ErrContentLength
+		}
+		p.left -= len(b)
+	}
 	n, err := p.w.Write(b)
 	if err != nil {
 		return n, err
@@ -317,6 +356,9 @@ func newNetConn(w http.ResponseWriter, r *http.Request) net.Conn {
 	c.local, _ = r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		c.remote = net.TCPAddrFromAddrPort(addr)
+	} else if ip, err := netip.ParseAddr(r.RemoteAddr); err == nil {
+		// a handler around this one has set the address that a proxy has sent
+		c.remote = net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 0))
 	}
 	if r.TLS != nil {
 		return &netTLSConn{netConn: c, state: r.TLS}

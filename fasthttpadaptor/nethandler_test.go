@@ -3,13 +3,18 @@ package fasthttpadaptor
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -446,5 +451,195 @@ func TestConvertedBodyIsNoLongerThanItsSize(t *testing.T) {
 	_ = w.Flush()
 	if err == nil || !strings.HasSuffix(raw.String(), "\r\n\r\nhello") {
 		t.Errorf("wrote %q, %v", raw.String(), err)
+	}
+}
+
+// A field that may occur only once must not come from both handlers.
+func TestFieldsOfHandlersAroundOnesOfFasthttp(t *testing.T) {
+	t.Parallel()
+	typed := func(ctx *fasthttp.RequestCtx) { ctx.SetContentType("text/own") }
+	text := func(ctx *fasthttp.RequestCtx) { ctx.WriteString("text") }
+	for _, test := range []struct {
+		name   string
+		around http.Header
+		h      fasthttp.RequestHandler
+		field  string
+		want   []string
+	}{
+		{"both set the type", http.Header{"Content-Type": {"text/x"}}, typed, "Content-Type", []string{"text/own"}},
+		{"only the handler around sets the type", http.Header{"Content-Type": {"text/x"}}, text, "Content-Type", []string{"text/x"}},
+		{"and there is no content", http.Header{"Content-Type": {"text/x"}}, func(*fasthttp.RequestCtx) {}, "Content-Type", []string{"text/x"}},
+		{"no handler sets the type", nil, text, "Content-Type", []string{"text/plain; charset=utf-8"}},
+		{"redirects", http.Header{"Location": {"/a"}}, func(ctx *fasthttp.RequestCtx) { ctx.Redirect("/b", 302) }, "Location", []string{"/b"}},
+		{"lists", http.Header{"Vary": {"Origin"}}, func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.Set("Vary", "Accept") }, "Vary", []string{"Origin", "Accept"}},
+		{"cookies", http.Header{"Set-Cookie": {"a=1"}}, func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.Set("Set-Cookie", "b=2") }, "Set-Cookie", []string{"a=1", "b=2"}},
+	} {
+		w := httptest.NewRecorder()
+		for name, values := range test.around {
+			w.Header()[name] = values
+		}
+		NewHTTPHandler(test.h).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		got := w.Result().Header[test.field]
+		for i := range got {
+			got[i] = strings.TrimPrefix(got[i], "http://example.com")
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// Handlers that trust a proxy set an address without a port.
+func TestRemoteAddressesOfConvertedRequests(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"192.0.2.1:80": "192.0.2.1:80", "[2001:db8::1]:80": "[2001:db8::1]:80", "192.0.2.1": "192.0.2.1:0", "2001:db8::1": "[2001:db8::1]:0",
+		"@": "0.0.0.0:0", "": "0.0.0.0:0", "host:80": "0.0.0.0:0",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.RemoteAddr = addr
+		NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {
+			if got := ctx.RemoteAddr().String(); got != want {
+				t.Errorf("%q: got %s, want %s", addr, got, want)
+			}
+		}).ServeHTTP(httptest.NewRecorder(), r)
+	}
+}
+
+// noHijacker is a ResponseWriter of a connection that cannot be hijacked.
+type noHijacker struct{ http.ResponseWriter }
+
+// However a handler ends, what it has left in its context is closed.
+func TestContextsOnNetHTTPAreReleased(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	for name, end := range map[string]func(ctx *fasthttp.RequestCtx){
+		"return": func(*fasthttp.RequestCtx) {},
+		"panic":  func(*fasthttp.RequestCtx) { panic(http.ErrAbortHandler) },
+		"failed hijacking": func(ctx *fasthttp.RequestCtx) {
+			ctx.Hijack(func(net.Conn) { t.Error("hijacked") })
+		},
+	} {
+		var body bytes.Buffer
+		parts := multipart.NewWriter(&body)
+		part, err := parts.CreateFormFile("file", "file")
+		servertest.Must(t, err)
+		_, err = part.Write(make([]byte, 5<<20))
+		servertest.Must(t, err)
+		servertest.Must(t, parts.Close())
+		r := httptest.NewRequest(http.MethodPost, "/", &body)
+		r.Header.Set("Content-Type", parts.FormDataContentType())
+
+		value := servertest.CloseRecorder{Reader: http.NoBody}
+		stream := servertest.CloseRecorder{Reader: http.NoBody}
+		var form *multipart.Form
+		h := NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {
+			ctx.SetUserValue("value", &value)
+			ctx.SetBodyStream(&stream, -1)
+			form, err = ctx.MultipartForm()
+			servertest.Must(t, err)
+			if files, err := os.ReadDir(folder); err != nil || len(files) == 0 {
+				t.Errorf("%s: no temporary file, %v", name, err)
+			}
+			end(ctx)
+		})
+		func() {
+			defer func() { _ = recover() }()
+			h.ServeHTTP(noHijacker{httptest.NewRecorder()}, r)
+		}()
+		if files, err := os.ReadDir(folder); err != nil || len(files) > 0 {
+			t.Errorf("%s: temporary files %v, %v", name, files, err)
+		}
+		// until here its files are not removed by the garbage collector
+		runtime.KeepAlive(form)
+		for what, n := range map[string]int{"value": value.Closed, "stream": stream.Closed} {
+			if n != 1 {
+				t.Errorf("%s: the %s was closed %d times", name, what, n)
+			}
+		}
+	}
+}
+
+// Only net/http knows when the client of such a request leaves.
+func TestContextOfAHandlerBetweenBothAdaptorsEnds(t *testing.T) {
+	t.Parallel()
+	begun, ended := make(chan any, 1), make(chan error, 1)
+	around := func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), ownContext{}, "around")))
+		})
+	}
+	h := NewHTTPHandler(NewFastHTTPHandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		begun <- r.Context().Value(ownContext{})
+		<-r.Context().Done()
+		ended <- r.Context().Err()
+	}))
+	s := httptest.NewServer(around(h))
+	t.Cleanup(s.Close)
+	c, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	send(t, c, get)
+	if got := servertest.Receive(t, "the request", begun); got != "around" {
+		t.Errorf("the context has the value %v", got)
+	}
+	_ = c.Close()
+	if err := servertest.Receive(t, "the end of the context", ended); err != context.Canceled {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A response with a stream may be made while the body arrives, but net/http fails if the body stays
+// unread.
+func TestConnectionIsUsedAgainAfterAStreamAndAnUnreadBody(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]fasthttp.RequestHandler{
+		"stream":       func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader("text"), -1) },
+		"sized stream": func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader("text"), 4) },
+		"unused stream": func(ctx *fasthttp.RequestCtx) {
+			ctx.SetBodyStream(strings.NewReader("text"), 4)
+			ctx.SetStatusCode(204)
+		},
+		"stream that ends": func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(io.LimitReader(ctx.RequestBodyStream(), 4), -1) },
+	} {
+		addr, _ := serveNet(t, h)
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		r := bufio.NewReader(c)
+		sized := "Content-Length: 6\r\n\r\ntextXX"
+		for _, body := range []string{sized, "Transfer-Encoding: chunked\r\n\r\n6\r\ntextXX\r\n0\r\n\r\n", sized} {
+			if name == "stream that ends" && strings.HasPrefix(body, "Transfer") {
+				continue
+			}
+			send(t, c, "POST / HTTP/1.1\r\nHost: a\r\n"+body)
+			if got := readReply(t, r, "POST"); got.body != "text" && got.status != "204 No Content" {
+				t.Errorf("%s: %s", name, got)
+				break
+			}
+		}
+	}
+}
+
+// With trailers, a response of net/http has no length by which the client could notice this.
+func TestStreamWithTrailersMustHaveItsSize(t *testing.T) {
+	t.Parallel()
+	for content, whole := range map[string]bool{"half": false, "complete": true, "more than that": false, "": false} {
+		addr, _ := serveNet(t, func(ctx *fasthttp.RequestCtx) {
+			ctx.SetBodyStream(strings.NewReader(content), len("complete"))
+			_ = ctx.Response.Header.AddTrailerField("X-Sum", "5")
+		})
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if got := ask(t, c, get); (got.err == nil) != whole || whole && (got.body != content || got.trailer.Get("X-Sum") != "5") {
+			t.Errorf("%q: %s, %v", content, got, got.err)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
 )
@@ -144,6 +145,7 @@ func attachBody(r *http.Request, req *fasthttp.Request) (chunked bool) {
 type netBody struct {
 	r     *http.Request
 	add   func(name, value string) error // adds a trailer of the request that has the body
+	begun atomic.Bool                    // Read was called
 	ended bool
 }
 
@@ -153,6 +155,7 @@ func (b *netBody) TrailersTo(add func(name, value string) error) { b.add = add }
 
 // Read implements io.Reader.
 func (b *netBody) Read(p []byte) (int, error) {
+	b.begun.Store(true)
 	n, err := b.r.Body.Read(p)
 	if err == io.EOF {
 		// a received request has its trailers only after the body
@@ -163,6 +166,18 @@ func (b *netBody) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (b *netBody) Close() error { return b.r.Body.Close() }
+
+// closeAnswered closes the body of a request whose response was sent, except for its end. If
+// net/http looks for the end of a body after the handler of a full duplex response, it panics when
+// it reads the next request of the connection.
+//
+// Two bodies are left to net/http, because a client may send their rest only after the end of the
+// response: one of unknown size that is being read, and one for which 100 (Continue) is expected.
+func (b *netBody) closeAnswered() {
+	if b.r.ProtoMajor == 1 && b.r.Header.Get("Expect") == "" && (b.r.ContentLength >= 0 || !b.begun.Load()) {
+		_ = b.r.Body.Close()
+	}
+}
 
 // addTrailers adds the trailers of the request, once. It does not change fields of the header
 // section, even those with the same names.

@@ -114,14 +114,14 @@ func (w *responseWriter) sendHead() {
 // fields that are set before the response begins are sent in the header section, even if they
 // are announced as trailers.
 func setFields(h *fasthttp.ResponseHeader, fields http.Header) {
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		switch {
-		case strings.HasPrefix(name, http.TrailerPrefix):
-			continue
-		case name == "Content-Length" || name == "Transfer-Encoding" || name == "Trailer":
-			continue
-		}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool {
+		return strings.HasPrefix(name, http.TrailerPrefix) || name == "Content-Length" || name == "Transfer-Encoding" || name == "Trailer"
+	})
+	// names that differ in case only are one field, so all go before the first value comes
+	for _, name := range names {
 		h.Del(name)
+	}
+	for _, name := range names {
 		for _, value := range fields[name] {
 			h.Add(name, value)
 		}

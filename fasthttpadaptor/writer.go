@@ -266,23 +266,14 @@ func (w *responseWriter) FlushError() error {
 	return w.stream.flush()
 }
 
-// SetReadDeadline sets the deadline for reading the body of the request.
+// SetReadDeadline sets the deadline for reading the body of the request. Like SetWriteDeadline, it
+// does not wait for a Write of another goroutine.
 func (w *responseWriter) SetReadDeadline(deadline time.Time) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.state > stateSending {
-		return errOver
-	}
-	return w.ctx.SetReadDeadline(deadline)
+	return w.deadline.setRead(w.ctx, deadline)
 }
 
 // SetWriteDeadline sets the deadline for writing the response.
 func (w *responseWriter) SetWriteDeadline(deadline time.Time) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.state > stateSending {
-		return errOver
-	}
 	return w.deadline.set(w.ctx, deadline)
 }
 
@@ -321,6 +312,7 @@ func (w *responseWriter) finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.context.cancel()
+	w.deadline.end()
 	if w.state == stateHijacked {
 		if w.panicked() && !w.owns {
 			// otherwise the server logs it; the context is not of this goroutine

@@ -2,7 +2,7 @@
 // (Set), counts the work and the recent failures of each (Member, Recent), and computes the
 // wait before another attempt (Backoff).
 //
-// Start with Set.Least.
+// Start with Set.LeastLoaded.
 package failover
 
 import (
@@ -94,7 +94,7 @@ func (s *Set[C]) Running() (n int) {
 	return n
 }
 
-// Add adds a member and returns the new number of members. Least returns the new member
+// Add adds a member and returns the new number of members. LeastLoaded returns the new member
 // next, but it need not catch up with the others' work.
 func (s *Set[C]) Add(c C) int {
 	s.changes.Lock()

@@ -41,7 +41,7 @@ func (l *ConnQueue[R]) writeInline(call *Call[R]) {
 	l.inlineWritten(conn, call, n, err)
 }
 
-// inlineWritten accounts for the write of help, and wakes the writer if it is needed. The mutex is
+// inlineWritten accounts for the write of writeInline, and wakes the writer if it is needed. The mutex is
 // held.
 func (l *ConnQueue[R]) inlineWritten(conn *clientconn.Conn, call *Call[R], n int, err error) {
 	ended := n == len(call.Out) && err == nil

@@ -19,7 +19,7 @@ import (
 // ConnQueue is one connection of a Pool, or the place for one, with the calls that wait for it.
 //
 // A goroutine, the writer, runs while there are calls or a connection. It connects, sends the
-// calls in queue, unless a caller does (help), and cleans up after the connection. Each
+// calls in queue, unless a caller does (writeInline), and cleans up after the connection. Each
 // connection has a second goroutine, the reader, which assigns responses to the calls in sent.
 type ConnQueue[R any] struct {
 	pool *Pool[R]

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,7 +12,7 @@ import (
 // Config is the configuration of a Pool. It must not be changed after Start.
 type Config[R any] struct {
 	// Connect returns a connection, and the function that reads responses from it: see
-	// Lane.Next. read runs on a separate goroutine and returns why it has ended. It returns
+	// ConnQueue.Next. read runs on a separate goroutine and returns why it has ended. It returns
 	// io.EOF if the server has closed the connection or has announced with a response that
 	// it will.
 	Connect func(*ConnQueue[R]) (conn *clientconn.Conn, read func() error, err error)
@@ -105,8 +106,12 @@ func (p *Pool[R]) Enqueue(call *Call[R]) error {
 // mayBeOvertaken is how often others may take the room for which a call was woken.
 const mayBeOvertaken = 3
 
-// AwaitRoom is like Enqueue, but waits for room until expired delivers a value.
-func (p *Pool[R]) AwaitRoom(call *Call[R], expired <-chan time.Time) error {
+// ErrCanceled is the error of a call that was canceled while it waited for room.
+var ErrCanceled = errors.New("pipeline: canceled")
+
+// AwaitRoom is like Enqueue, but waits for room until expired delivers a value or canceled is
+// closed.
+func (p *Pool[R]) AwaitRoom(call *Call[R], expired <-chan time.Time, canceled <-chan struct{}) error {
 	p.waiting.Add(1)
 	defer p.waiting.Add(-1)
 	for waits := 0; waits == 0 && p.overtaken.Load() > 0 || p.Enqueue(call) != nil; waits++ {
@@ -118,6 +123,8 @@ func (p *Pool[R]) AwaitRoom(call *Call[R], expired <-chan time.Time) error {
 		case <-p.room:
 		case <-expired:
 			return p.conf.ErrTimeout
+		case <-canceled:
+			return ErrCanceled
 		}
 	}
 	// there may be room for one more

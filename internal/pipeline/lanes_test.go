@@ -40,7 +40,7 @@ func TestOvertakenCallsAreNext(t *testing.T) {
 		}
 		results, expired := make(chan string, 2), make(chan time.Time, 1)
 		await := func(name string) {
-			if err := p.AwaitRoom(p.NewCall(), expired); err != nil {
+			if err := p.AwaitRoom(p.NewCall(), expired, nil); err != nil {
 				name += ": " + err.Error()
 			}
 			results <- name
@@ -180,11 +180,11 @@ func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 	}
 	expired := make(chan time.Time, 1)
 	expired <- time.Now()
-	if err := p.AwaitRoom(late, expired); err != p.conf.ErrTimeout {
+	if err := p.AwaitRoom(late, expired, nil); err != p.conf.ErrTimeout {
 		t.Errorf("without time the seventh call got %v", err)
 	}
 	waits := make(chan error, 1)
-	go func() { waits <- p.AwaitRoom(late, nil) }()
+	go func() { waits <- p.AwaitRoom(late, nil, nil) }()
 	servertest.Eventually(t, "a call that waits", func() bool { return p.Status().Waiting > 0 })
 	if err := calls[2].Abandon(errTest); err != errTest {
 		t.Errorf("a call that is given up got %v", err)
