@@ -426,7 +426,7 @@ func (resp *Response) ReleaseBody(size int) { resp.body.Shrink(size) }
 // It returns an error, and does not change the response, if the file cannot be opened or
 // is not regular.
 func (resp *Response) SendFile(path string) error {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, files.OpenFlags, 0)
 	if err != nil {
 		return err
 	}
