@@ -370,9 +370,10 @@ func (resp *Response) AppendBodyString(s string) { resp.body.Append(bytesconv.By
 // closed then if it is an io.Closer.
 //
 // If bodySize is 0 or more, the stream must have that many bytes. If it is negative, the
-// stream is sent in chunks up to its io.EOF, each of them at once. If the stream fails,
-// panics or is too short, the server closes the connection within the message, so that
-// the client notices.
+// stream is sent in chunks up to its io.EOF, each of them at once; only for an
+// *io.LimitedReader bodySize is its N then, so that it must have that many bytes. If the
+// stream fails, panics or is too short, the server closes the connection within the
+// message, so that the client notices.
 func (resp *Response) SetBodyStream(bodyStream io.Reader, bodySize int) {
 	resp.body.SetStream(bodyStream, bodySize)
 	resp.Header.SetContentLength(max(bodySize, -1))
