@@ -89,7 +89,8 @@ func (e *ErrDialWithUpstream) Unwrap() error { return e.cause }
 //
 // Every timeout covers the whole dial: the wait for its turn if Concurrency is set,
 // the look-up, and the attempts at all addresses. The error is an ErrDialWithUpstream
-// that wraps the cause, which is ErrDialTimeout if the time was up.
+// that wraps the cause, which is ErrDialTimeout if the time was up. If the attempts at
+// several addresses have failed, it wraps an ErrDialWithUpstream for each.
 //
 // The zero value is ready for use. Fields must not be changed, nor the dialer copied,
 // after the first dial. Its methods may be called concurrently.

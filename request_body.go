@@ -65,7 +65,8 @@ func (req *Request) AppendBodyString(s string) { req.AppendBody(bytesconv.Bytes(
 // closed then if it is an io.Closer.
 //
 // If bodySize is 0 or more, the stream must have that many bytes. If it is negative,
-// the stream is sent in chunks up to its io.EOF.
+// the stream is sent in chunks up to its io.EOF; only for an *io.LimitedReader bodySize is
+// its N then, so that it must have that many bytes.
 func (req *Request) SetBodyStream(bodyStream io.Reader, bodySize int) {
 	req.bodyChanges()
 	req.body.SetStream(bodyStream, bodySize)

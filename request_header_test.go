@@ -1,7 +1,9 @@
 package fasthttp
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -277,7 +279,7 @@ func TestRequestHeaderByteRange(t *testing.T) {
 	for _, tc := range []struct {
 		start, end int
 		want       string
-	}{{0, 499, "bytes=0-499"}, {500, -1, "bytes=500-"}, {-500, 0, "bytes=-500"}, {-5, -5, "bytes=-5"}, {0, 0, "bytes=0-0"}, {10, 5, "bytes=10-5"}} {
+	}{{0, 499, "bytes=0-499"}, {500, -1, "bytes=500-"}, {-500, 0, "bytes=-500"}, {-5, -5, "bytes=-5"}, {0, 0, "bytes=0-0"}, {10, 5, "bytes=10-5"}, {math.MinInt, 0, "bytes=-" + strconv.Itoa(math.MaxInt)}} {
 		var h RequestHeader
 		h.Set("Range", "old")
 		h.SetByteRange(tc.start, tc.end)

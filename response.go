@@ -370,9 +370,10 @@ func (resp *Response) AppendBodyString(s string) { resp.body.Append(bytesconv.By
 // closed then if it is an io.Closer.
 //
 // If bodySize is 0 or more, the stream must have that many bytes. If it is negative, the
-// stream is sent in chunks up to its io.EOF, each of them at once. If the stream fails,
-// panics or is too short, the server closes the connection within the message, so that
-// the client notices.
+// stream is sent in chunks up to its io.EOF, each of them at once; only for an
+// *io.LimitedReader bodySize is its N then, so that it must have that many bytes. If the
+// stream fails, panics or is too short, the server closes the connection within the
+// message, so that the client notices.
 func (resp *Response) SetBodyStream(bodyStream io.Reader, bodySize int) {
 	resp.body.SetStream(bodyStream, bodySize)
 	resp.Header.SetContentLength(max(bodySize, -1))
@@ -426,7 +427,7 @@ func (resp *Response) ReleaseBody(size int) { resp.body.Shrink(size) }
 // It returns an error, and does not change the response, if the file cannot be opened or
 // is not regular.
 func (resp *Response) SendFile(path string) error {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, files.OpenFlags, 0)
 	if err != nil {
 		return err
 	}

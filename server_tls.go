@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/patience"
 	"github.com/valyala/fasthttp/internal/servertls"
@@ -411,7 +412,8 @@ const defaultReloadInterval = 10 * time.Second
 // It has no goroutine of its own: a handshake checks the files if the last check was
 // Interval ago or more. Existing connections keep their certificate. If the changed
 // files cannot be used, for example while only one of the two was replaced, the old
-// certificate stays in use, and the next check tries again.
+// certificate stays in use, and the next check tries again. The zero value has no
+// certificate until Add is called.
 //
 // Its methods may be called from any goroutine. The fields must not be changed once it
 // is in use. It must not be copied.
@@ -425,8 +427,7 @@ type TLSReloader struct {
 	// they go to the standard error output.
 	Logger Logger
 
-	lastCheck atomic.Int64 // the time of the last check, in nanoseconds since begun
-	begun     time.Time
+	lastCheck atomic.Int64 // the time of the last check, of clock.Monotonic
 
 	files servertls.Files
 
@@ -437,7 +438,8 @@ type TLSReloader struct {
 // NewTLSReloader returns a TLSReloader with the certificate in the PEM files certFile and
 // keyFile. It returns the errors of Add.
 func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
-	r := &TLSReloader{begun: time.Now()}
+	r := &TLSReloader{}
+	r.lastCheck.Store(int64(clock.Monotonic()))
 	if err := r.Add(certFile, keyFile); err != nil {
 		return nil, err
 	}
@@ -451,10 +453,14 @@ func (r *TLSReloader) Add(certFile, keyFile string) error { return r.files.Add(c
 
 // GetCertificate is for tls.Config.GetCertificate. It returns the first certificate
 // that is valid for the requested host and that the client supports, or else the first
-// of all. The error is always nil.
+// of all. It returns an error only if there is none.
 func (r *TLSReloader) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	r.checkIfDue()
-	return r.files.For(hello), nil
+	cert := r.files.For(hello)
+	if cert == nil {
+		return nil, servertls.ErrNone
+	}
+	return cert, nil
 }
 
 // checkIfDue checks the files if the last check was Interval ago. Of several concurrent
@@ -464,7 +470,7 @@ func (r *TLSReloader) checkIfDue() {
 	if interval <= 0 {
 		interval = defaultReloadInterval
 	}
-	now, looked := time.Since(r.begun), r.lastCheck.Load()
+	now, looked := clock.Monotonic(), r.lastCheck.Load()
 	if now-time.Duration(looked) < interval || !r.lastCheck.CompareAndSwap(looked, int64(now)) {
 		return
 	}

@@ -183,6 +183,30 @@ func TestTLSReloaderErrors(t *testing.T) {
 	}
 }
 
+// A TLSReloader that NewTLSReloader has not made has its certificates from Add.
+func TestTLSReloaderMayBeginEmpty(t *testing.T) {
+	f := newCertFiles(t, "first.test")
+	r := &TLSReloader{Interval: 1}
+	if err := r.Add(f.cert, f.key); err != nil {
+		t.Fatal(err)
+	}
+	checkHost(t, r, "first.test")
+	for _, host := range []string{"second.test", "third.test"} {
+		f.renew(t, host)
+		checkHost(t, r, host)
+	}
+}
+
+func TestTLSReloaderWithoutCertificates(t *testing.T) {
+	var r TLSReloader
+	if cert, err := r.GetCertificate(&tls.ClientHelloInfo{}); cert != nil || err == nil {
+		t.Errorf("got %v, %v", cert, err)
+	}
+	if err := r.Reload(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTLSReloaderUnderLoad(t *testing.T) {
 	f := newCertFiles(t, "a.test")
 	r, _ := newTestReloader(t, f)

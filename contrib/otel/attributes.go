@@ -83,15 +83,14 @@ type texts struct {
 	n    int
 }
 
-// end ends a value that was appended to buf, and makes it valid UTF-8: exporters refuse a whole
-// batch because of one invalid text.
+// end ends a value that was appended to buf, and makes it valid UTF-8; see validText.
 func (t *texts) end() {
 	from := 0
 	if t.n > 0 {
 		from = t.ends[t.n-1]
 	}
 	if value := t.buf[from:]; !utf8.Valid(value) {
-		valid := strings.ToValidUTF8(string(value), "\uFFFD")
+		valid := validText(string(value))
 		t.buf = append(t.buf[:from], valid...)
 	}
 	t.ends[t.n] = len(t.buf)
@@ -228,6 +227,9 @@ func isSecret(name string) bool {
 	}
 	return false
 }
+
+// validText makes a text valid UTF-8: exporters refuse a whole batch because of one invalid text.
+func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // errorType returns the class of an error, of which there are few.
 func errorType(err error) string {

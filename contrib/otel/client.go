@@ -1,6 +1,7 @@
 package otelfasthttp
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -125,8 +126,9 @@ func (t *tracing) attributes(space *scratch, s *series, req *fasthttp.Request, s
 		texts.buf = append(texts.buf, uri.Scheme()...)
 		texts.buf = append(texts.buf, "://"...)
 		texts.buf = append(texts.buf, uri.Host()...)
-		texts.buf = append(texts.buf, uri.Path()...)
-		if query := uri.QueryString(); len(query) > 0 && t.query != nil {
+		path, query, _ := bytes.Cut(uri.RequestURI(), []byte("?"))
+		texts.buf = append(texts.buf, path...)
+		if len(query) > 0 && t.query != nil {
 			texts.buf = append(texts.buf, '?')
 			texts.buf = append(texts.buf, t.query(string(query))...)
 		}
@@ -199,7 +201,7 @@ func (t *tracing) end(span trace.Span, s *series, err error, sent, received int6
 			attrs = append(attrs, semconv.ErrorTypeKey.String(s.failure))
 			description := ""
 			if err != nil {
-				description = err.Error()
+				description = validText(err.Error())
 			}
 			span.SetStatus(codes.Error, description)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -102,6 +103,60 @@ func TestClientSpanOfFailedAttempt(t *testing.T) {
 		check(t, "span", attributesOf(span.Attributes()), "error.type", errorType(broken), "http.response.status_code", "-", "server.port", "80", "url.full", "http://example.com/")
 	}
 	check(t, "duration", only(t, c.metrics(t), "http.client.request.duration").attributes, "error.type", errorType(broken), "http.response.status_code", "-")
+}
+
+// The path of a URI is kept decoded: as a part of url.full it would name something else.
+func TestClientSpanHasTheURLThatIsSent(t *testing.T) {
+	for _, tt := range []struct {
+		uri, page, want string
+		options         []Option
+	}{
+		{uri: "http://example.com/a%20b%3Fc/d?x=1", want: "http://example.com/a%20b%3Fc/d?x=1"},
+		{uri: "http://example.com/%C3%A4?token=a", want: "http://example.com/%C3%A4?token=REDACTED"},
+		{uri: "http://example.com/?token=a", page: "2", want: "http://example.com/?token=REDACTED&page=2"},
+		{uri: "http://example.com/%3F?x=1", want: "http://example.com/%3F", options: []Option{WithQuery(nil)}},
+		{uri: "http://me:secret@example.com", want: "http://example.com/"},
+		{uri: "http://example.com/?", want: "http://example.com/"},
+	} {
+		c := collect(tt.options...)
+		sent := ""
+		next := func(fasthttp.RoundTripperContext) fasthttp.RoundTripper {
+			return fasthttp.RoundTripFunc(func(_ context.Context, _ *fasthttp.HostClient, req *fasthttp.Request, _ *fasthttp.Response) (bool, error) {
+				sent = string(req.URI().RequestURI())
+				return false, nil
+			})
+		}
+		client := &fasthttp.Client{Transport: fasthttp.ChainRoundTrippers(nil, Transport(c.options...), next)}
+		var req fasthttp.Request
+		req.SetRequestURI(tt.uri)
+		if tt.page != "" {
+			req.URI().QueryArgs().Set("page", tt.page)
+		}
+		servertest.Must(t, client.Do(&req, nil))
+		check(t, tt.uri, attributesOf(c.next(t).Attributes()), "url.full", tt.want)
+		if want, _, _ := strings.Cut(tt.want, "?"); !strings.HasPrefix("http://example.com"+sent, want) {
+			t.Errorf("%s: %s was sent", tt.uri, sent)
+		}
+	}
+}
+
+func TestClientSpanHasAValidDescription(t *testing.T) {
+	c := collect()
+	broken := errors.New("no \xff")
+	next := func(fasthttp.RoundTripperContext) fasthttp.RoundTripper {
+		return fasthttp.RoundTripFunc(func(context.Context, *fasthttp.HostClient, *fasthttp.Request, *fasthttp.Response) (bool, error) {
+			return false, broken
+		})
+	}
+	client := &fasthttp.Client{Transport: fasthttp.ChainRoundTrippers(nil, Transport(c.options...), next)}
+	var req fasthttp.Request
+	req.SetRequestURI("http://example.com/")
+	if err := client.Do(&req, nil); !errors.Is(err, broken) {
+		t.Errorf("the error is %v", err)
+	}
+	if status := c.next(t).Status(); status.Description != "no \uFFFD" {
+		t.Errorf("the status is %q", status.Description)
+	}
 }
 
 func TestClientStreamsStayReadable(t *testing.T) {

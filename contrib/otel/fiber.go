@@ -3,8 +3,11 @@ package otelfasthttp
 import (
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Next calls next for a middleware of a framework such as Fiber, whose router runs in the handler of
@@ -24,7 +27,7 @@ func Next(ctx *fasthttp.RequestCtx, next func() error, route func() string) erro
 		return err
 	}
 	if err != nil && r.span != nil {
-		r.span.RecordError(err)
+		recordError(r.span, err)
 	}
 	if found := route(); err == nil || found != before || !isUnrouted(ctx, err) {
 		r.mu.Lock()
@@ -34,6 +37,20 @@ func Next(ctx *fasthttp.RequestCtx, next func() error, route func() string) erro
 		r.mu.Unlock()
 	}
 	return err
+}
+
+// recordError is span.RecordError for an error whose text may not be valid UTF-8: the error of Fiber
+// if no route has matched has the path of the client in it.
+func recordError(span trace.Span, err error) {
+	text := err.Error()
+	if utf8.ValidString(text) {
+		span.RecordError(err)
+		return
+	}
+	span.AddEvent(semconv.ExceptionEventName, trace.WithAttributes(
+		semconv.ExceptionType(semconv.ErrorType(err).Value.AsString()),
+		semconv.ExceptionMessage(validText(text)),
+	))
 }
 
 // isUnrouted reports whether an error looks like one of Fiber if no route has matched. Its type has no

@@ -475,7 +475,7 @@ func (r *request) annotate(s *series, name string, sent fasthttp.SentResponse, s
 		attrs = append(attrs, semconv.ErrorTypeKey.String(s.failure))
 		description := ""
 		if sent.Err != nil {
-			description = sent.Err.Error()
+			description = validText(sent.Err.Error())
 		}
 		r.span.SetStatus(codes.Error, description)
 	}

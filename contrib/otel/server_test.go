@@ -263,6 +263,38 @@ func TestServerAttributesAreBoundedAndValid(t *testing.T) {
 	})
 }
 
+// Texts of errors may have bytes that a client has sent.
+func TestServerSpanHasValidTextsOfErrors(t *testing.T) {
+	c := collect()
+	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		for _, text := range []string{"no \xff", "ok"} {
+			broken := errors.New(text)
+			if err := Next(ctx, func() error { return broken }, func() string { return "/" }); err != broken {
+				t.Errorf("the error is %v", err)
+			}
+		}
+	}}
+	Attach(s, c.options...)
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	s.Handler(&ctx)
+	s.ResponseSent(&ctx, fasthttp.SentResponse{StatusCode: 200, Err: errors.New("cut off \xff")})
+	span := c.next(t)
+	if status := span.Status(); status.Description != "cut off \uFFFD" {
+		t.Errorf("the status is %q", status.Description)
+	}
+	events := span.Events()
+	if len(events) != 2 {
+		t.Fatalf("%d events", len(events))
+	}
+	for i, want := range []string{"no \uFFFD", "ok"} {
+		check(t, "event", attributesOf(events[i].Attributes), "exception.message", want, "exception.type", "*errors.errorString")
+		if events[i].Name != "exception" {
+			t.Errorf("the event is %q", events[i].Name)
+		}
+	}
+}
+
 func TestServerOptions(t *testing.T) {
 	everywhere(t, func(t *testing.T, start func(*fasthttp.Server) *server) {
 		ts, c := attached(t, start, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetUserValue("route", "/r") }},

@@ -67,7 +67,7 @@ func (a Attempts) share(ctx context.Context, network, target string, shares int)
 
 // Race tries the targets in their order and returns the first connection. It starts
 // an attempt even if earlier ones have not ended. No attempt is running when Race
-// returns. The network is "tcp"; the errors are the same as with InTurn.
+// returns. The network is "tcp"; the errors are the same as with Serially.
 func (a Attempts) Race(ctx context.Context, targets []string) (net.Conn, error) {
 	attempts, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -258,5 +258,8 @@ func resolve(ctx context.Context, host string, resolver Resolver) (entry *Addres
 			addresses = append(addresses, ip.WithZone(a.Zone))
 		}
 	}
+	if len(addresses) == 0 {
+		return nil, ErrNoAddress
+	}
 	return NewAddresses(addresses), nil
 }

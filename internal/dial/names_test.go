@@ -29,6 +29,23 @@ func TestFailedLookupsAreNotKept(t *testing.T) {
 	}
 }
 
+// A name without addresses is like a failed look-up: it may have some a moment later.
+func TestNamesWithoutAddressesAreNotKept(t *testing.T) {
+	var found []net.IPAddr
+	resolver := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) { return found, nil }}
+	var names Names
+	for _, none := range [][]net.IPAddr{nil, {{}}} {
+		found = none
+		if _, err := names.Lookup(t.Context(), "name.test", resolver, time.Hour); err != ErrNoAddress {
+			t.Errorf("%v: look-up ended with %v", none, err)
+		}
+	}
+	found = []net.IPAddr{{IP: net.IPv4(127, 0, 0, 1)}}
+	if e, err := names.Lookup(t.Context(), "name.test", resolver, time.Hour); err != nil || len(e.InTurn()) != 1 {
+		t.Errorf("look-up ended with %v, %v", e, err)
+	}
+}
+
 func TestANameIsLookedUpOnceForAll(t *testing.T) {
 	servertest.Bubble(t, func(t *testing.T) {
 		resolver := &servertest.Resolver{Find: func(ctx context.Context, _ string) ([]net.IPAddr, error) {

@@ -149,7 +149,7 @@ func openStamped(dir *os.Root, base string) (f *os.File, size int64, stamp copyS
 	if !seen.Mode().IsRegular() {
 		return nil, 0, stamp, ErrNotRegular
 	}
-	if f, err = dir.OpenFile(base, openFlags, 0); err != nil {
+	if f, err = dir.OpenFile(base, OpenFlags, 0); err != nil {
 		return nil, 0, stamp, err
 	}
 	info, err := f.Stat()

@@ -18,9 +18,9 @@ import (
 // the types below. Names are results of Name; unlike in fs.ValidPath, names of the
 // operating system need not be UTF-8.
 
-// openFlags is for files of the operating system. If a pipe replaces a file just
+// OpenFlags is for files of the operating system. If a pipe replaces a file just
 // before it is opened, opening it would otherwise wait for the other end.
-const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
+const OpenFlags = os.O_RDONLY | syscall.O_NONBLOCK
 
 // confinedTree is a directory that no name and no symbolic link leads out of.
 type confinedTree struct {
@@ -71,7 +71,7 @@ func (t *confinedTree) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return opened(root.OpenFile(filepath.FromSlash(name), openFlags, 0))
+	return opened(root.OpenFile(filepath.FromSlash(name), OpenFlags, 0))
 }
 
 // Stat implements fs.StatFS.
@@ -102,7 +102,7 @@ func (t openTree) path(name string) string {
 
 // Open implements fs.FS.
 func (t openTree) Open(name string) (fs.File, error) {
-	return opened(os.OpenFile(t.path(name), openFlags, 0))
+	return opened(os.OpenFile(t.path(name), OpenFlags, 0))
 }
 
 // Stat implements fs.StatFS.
@@ -118,7 +118,7 @@ type fileTree struct {
 // Open implements fs.FS.
 func (t fileTree) Open(name string) (fs.File, error) {
 	if name == filepath.Base(t.file) {
-		return opened(os.OpenFile(t.file, openFlags, 0))
+		return opened(os.OpenFile(t.file, OpenFlags, 0))
 	}
 	return t.FS.Open(name)
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/field"
@@ -127,7 +128,7 @@ func (h *Header) SetByteRange(startPos, endPos int) {
 	b := append(text[:0], "bytes="...)
 	if startPos < 0 {
 		b = append(b, '-')
-		b = ascii.AppendUint(b, -startPos)
+		b = ascii.AppendUint(b, -max(startPos, -math.MaxInt))
 	} else {
 		b = ascii.AppendUint(b, startPos)
 		b = append(b, '-')

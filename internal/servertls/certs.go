@@ -80,9 +80,12 @@ func (f *Files) Add(certFile, keyFile string) error {
 }
 
 // For returns the first certificate that the client can use and that is valid for
-// the host it asks for, or else the very first. There must be one.
+// the host it asks for, or else the very first, or nil if there is none.
 func (f *Files) For(hello *tls.ClientHelloInfo) *tls.Certificate {
 	pairs := f.all()
+	if len(pairs) == 0 {
+		return nil
+	}
 	if len(pairs) > 1 {
 		for _, p := range pairs {
 			if hello.SupportsCertificate(&p.cert) == nil {
