@@ -88,7 +88,7 @@ func FormBoundary(contentType []byte) (boundary []byte) {
 	if len(contentType) < len(formType) || !ascii.EqualFoldString(contentType[:len(formType)], formType) {
 		return nil
 	}
-	rest := contentType[len(formType):]
+	rest := ascii.Trim(contentType[len(formType):])
 	if len(rest) == 0 || rest[0] != ';' {
 		return nil
 	}
