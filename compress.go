@@ -35,8 +35,8 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // whenever the encoder has output.
 //
 // A response that could differ for another Accept-Encoding gets a Vary field that
-// lists it. A strong entity tag becomes a weak one if the body is encoded, and in a
-// 304 to a client that would have got an encoded body.
+// lists it, and so does a part of one. A strong entity tag becomes a weak one if the body
+// is encoded, and in a 304 to a client that would have got an encoded body.
 func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 	return bodyCompressor{coding.SetOf(coding.Zstd, coding.Gzip, coding.Deflate), coding.LevelsFor(level), coding.DefaultTypes, minEncodedSize}.handler(h)
 }
@@ -125,6 +125,10 @@ func (c bodyCompressor) handler(h RequestHandler) RequestHandler {
 func (c bodyCompressor) encode(request *RequestHeader, resp *Response) {
 	unchanged := resp.StatusCode() == StatusNotModified
 	if !unchanged && !resp.isEncodable(c.types, c.minSize) {
+		if resp.isPartOfEncodable(c.types) {
+			// RFC 9110 section 15.3.7: as the response with the whole has it
+			resp.Header.varyBy(HeaderAcceptEncoding)
+		}
 		return
 	}
 	resp.Header.varyBy(HeaderAcceptEncoding)

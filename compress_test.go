@@ -117,8 +117,23 @@ func TestCompressHandlerLeavesAloneWhatItShould(t *testing.T) {
 		"picture":         {func(ctx *RequestCtx) { ctx.SetContentType("image/png"); ctx.SetBody(text) }, ""},
 		"picture stream":  {func(ctx *RequestCtx) { ctx.SetContentType("image/png"); ctx.SetBodyStream(bytes.NewReader(text), -1) }, ""},
 		"encoded already": {func(ctx *RequestCtx) { ctx.Response.Header.SetContentEncoding("br"); ctx.SetBody(text) }, ""},
-		"a part":          {func(ctx *RequestCtx) { ctx.SetStatusCode(StatusPartialContent); ctx.SetBody(text) }, ""},
-		"a range":         {func(ctx *RequestCtx) { ctx.Response.Header.SetContentRange(0, 999, 2000); ctx.SetBody(text) }, ""},
+		"a part":          {func(ctx *RequestCtx) { ctx.SetStatusCode(StatusPartialContent); ctx.SetBody(text) }, HeaderAcceptEncoding},
+		"several parts": {func(ctx *RequestCtx) {
+			ctx.SetStatusCode(StatusPartialContent)
+			ctx.SetContentType("multipart/byteranges; boundary=b")
+			ctx.SetBody(text)
+		}, HeaderAcceptEncoding},
+		"a part of a picture": {func(ctx *RequestCtx) {
+			ctx.SetStatusCode(StatusPartialContent)
+			ctx.SetContentType("image/png")
+			ctx.SetBody(text)
+		}, ""},
+		"an encoded part": {func(ctx *RequestCtx) {
+			ctx.SetStatusCode(StatusPartialContent)
+			ctx.Response.Header.SetContentEncoding("br")
+			ctx.SetBody(text)
+		}, ""},
+		"a range": {func(ctx *RequestCtx) { ctx.Response.Header.SetContentRange(0, 999, 2000); ctx.SetBody(text) }, ""},
 		"no-transform": {func(ctx *RequestCtx) {
 			ctx.Response.Header.Set(HeaderCacheControl, "max-age=60, No-Transform")
 			ctx.SetBody(text)

@@ -324,6 +324,16 @@ func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
 	return true
 }
 
+// isPartOfEncodable reports whether the response is a part of a representation of one of the
+// types. Several parts have types of their own, which are not known here.
+func (resp *Response) isPartOfEncodable(types *coding.TypeSet) bool {
+	h := &resp.Header
+	if h.StatusCode() != StatusPartialContent || len(h.ContentEncoding()) > 0 {
+		return false
+	}
+	return bytes.HasPrefix(h.ContentType(), []byte("multipart/byteranges")) || types.Has(h.ContentType())
+}
+
 // encode encodes the body of a response for which isEncodable is true, and sets the
 // fields for that.
 func (resp *Response) encode(c coding.Coding, level int) {

@@ -177,17 +177,15 @@ func (h *RequestHeader) SetContentLength(contentLength int) { h.head.SetRequestL
 // -startPos bytes.
 func (h *RequestHeader) SetByteRange(startPos, endPos int) { h.head.SetByteRange(startPos, endPos) }
 
-// SetMultipartFormBoundary sets the Content-Type to multipart/form-data with
-// the boundary.
+// SetMultipartFormBoundary sets the Content-Type to multipart/form-data with the boundary,
+// which it puts in quotes if a parameter needs them, as for "a/b".
 func (h *RequestHeader) SetMultipartFormBoundary(boundary string) {
 	h.SetMultipartFormBoundaryBytes(bytesconv.Bytes(boundary))
 }
 
 // SetMultipartFormBoundaryBytes is SetMultipartFormBoundary for a byte slice.
 func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
-	value := append([]byte(nil), strMultipartForm...)
-	value = append(value, "; boundary="...)
-	h.SetContentTypeBytes(append(value, boundary...))
+	h.SetContentTypeBytes(http1.AppendFormType(nil, boundary))
 }
 
 // MultipartFormBoundary returns the boundary parameter of a Content-Type of

@@ -1,7 +1,10 @@
 package fasthttp
 
 import (
+	"io"
 	"math"
+	"mime"
+	"mime/multipart"
 	"slices"
 	"strconv"
 	"strings"
@@ -289,11 +292,41 @@ func TestRequestHeaderByteRange(t *testing.T) {
 	}
 }
 
+func TestMultipartFormBoundaryIsQuotedIfItMustBe(t *testing.T) {
+	const kind = "multipart/form-data; boundary="
+	for boundary, want := range map[string]string{
+		"":                   kind,
+		"abc":                kind + "abc",
+		"'()+_,-./:=?":       kind + `"'()+_,-./:=?"`,
+		"----=_Part_1_2.3":   kind + `"----=_Part_1_2.3"`,
+		"a b":                kind + `"a b"`,
+		`"a b"`:              kind + `"a b"`,
+		"a/b; charset=utf-8": kind + "a/b; charset=utf-8",
+		"é/":                 kind + "é/",
+	} {
+		var h RequestHeader
+		h.SetMultipartFormBoundary(boundary)
+		if got := string(h.ContentType()); got != want {
+			t.Errorf("%q: %q, want %q", boundary, got, want)
+		}
+		form := multipart.NewWriter(io.Discard)
+		if form.SetBoundary(boundary) != nil {
+			continue
+		}
+		if got := string(h.MultipartFormBoundary()); got != boundary {
+			t.Errorf("%q: the boundary is %q", boundary, got)
+		}
+		if _, params, err := mime.ParseMediaType(want); err != nil || params["boundary"] != boundary {
+			t.Errorf("%q: package mime reads %q, %v", boundary, params["boundary"], err)
+		}
+	}
+}
+
 func TestRequestHeaderMultipartFormBoundary(t *testing.T) {
 	for contentType, want := range map[string]string{
 		"multipart/form-data; boundary=foo":                   "foo",
 		"multipart/form-data;boundary=foo":                    "foo",
-		"Multipart/Form-DATA ; Boundary=foo":                  "",
+		"Multipart/Form-DATA ; Boundary=foo":                  "foo",
 		"Multipart/Form-DATA; Boundary=foo":                   "foo",
 		"multipart/form-data; charset=x; boundary=foo; a=b":   "foo",
 		"multipart/form-data; boundary=\"foo bar\"":           "foo bar",

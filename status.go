@@ -127,14 +127,13 @@ const defaultType = header.DefaultType
 
 // Texts of the protocol as bytes. They must not be modified.
 var (
-	strHTTP3         = []byte("HTTP/3.0")
-	strSlash         = []byte("/")
-	strCRLF          = []byte("\r\n")
-	strCommaSpace    = []byte(", ")
-	strTextPlain     = []byte(defaultType)
-	strOctetStream   = []byte("application/octet-stream")
-	strFormURL       = []byte("application/x-www-form-urlencoded")
-	strMultipartForm = []byte("multipart/form-data")
+	strHTTP3       = []byte("HTTP/3.0")
+	strSlash       = []byte("/")
+	strCRLF        = []byte("\r\n")
+	strCommaSpace  = []byte(", ")
+	strTextPlain   = []byte(defaultType)
+	strOctetStream = []byte("application/octet-stream")
+	strFormURL     = []byte("application/x-www-form-urlencoded")
 )
 
 // noCopy makes go vet report copies of the struct that holds it.

@@ -281,15 +281,16 @@ func (s *secrets) within(value []byte, depth int) bool {
 	return false
 }
 
-// mayHide reports whether text has an encoded equals sign or at sign, perhaps encoded more than
-// once.
+// mayHide reports whether decoding text may show an argument or a user in it: it has an equals sign
+// or an at sign, and either is encoded, perhaps more than once, or another byte is.
 func mayHide(text []byte) bool {
+	plain := bytes.IndexByte(text, '=') >= 0 || bytes.IndexByte(text, '@') >= 0
 	for {
 		percent := bytes.IndexByte(text, '%')
 		if percent < 0 {
 			return false
 		}
-		if c, size := decodeByte(text[percent:]); size > 1 && (c == '=' || c == '@' || c == '%') {
+		if c, size := decodeByte(text[percent:]); size > 1 && (plain || c == '=' || c == '@' || c == '%') {
 			return true
 		}
 		text = text[percent+1:]

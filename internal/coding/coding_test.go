@@ -137,6 +137,32 @@ func TestLargeContentIsDecodedWhole(t *testing.T) {
 	}
 }
 
+func TestLargeFaultyContentIsDecodedUpToTheFault(t *testing.T) {
+	if servertest.RaceDetector {
+		t.Skip("32 MiB in each coding, several times, take too long under the race detector")
+	}
+	content := bytes.Repeat([]byte("0123456789abcdef"), 2*eagerSize/16)
+	for _, c := range encodings {
+		encoded := AppendEncoded(nil, content, c, 1)
+		for cut, large := range map[int]bool{1: true, len(encoded) / 10: true, len(encoded) * 3 / 4: false} {
+			faulty := encoded[:len(encoded)-cut]
+			d := NewDecoder(c, bytes.NewReader(faulty), HelperBound())
+			want, wantErr := io.ReadAll(d)
+			d.Release()
+			if isLarge := len(want) > eagerSize+1; isLarge != large {
+				t.Fatalf("%s without %d bytes: only %d bytes can be decoded", c, cut, len(want))
+			}
+			got, err := appendPlain([]byte("before"), faulty, c)
+			if !bytes.Equal(got, append([]byte("before"), want...)) {
+				t.Errorf("%s without %d bytes: %d of %d bytes were decoded", c, cut, len(got)-len("before"), len(want))
+			}
+			if err == nil || err.Error() != wantErr.Error() {
+				t.Errorf("%s without %d bytes: %v, want %v", c, cut, err, wantErr)
+			}
+		}
+	}
+}
+
 func TestDecodersReadStreamsInPieces(t *testing.T) {
 	content := servertest.SampleText(30_000)
 	for _, c := range encodings {

@@ -318,11 +318,11 @@ func AppendDecoded(dst, src []byte, coding Coding, bound Bound) ([]byte, error) 
 	if err == http1.ErrBodyTooLarge && eager < bound.Size {
 		total := int64(len(dst) - from)
 		var rest int64
-		if rest, err = d.count(bound.Size - total); err == nil {
-			total += rest
-			dst = slices.Grow(dst[:from], int(total)+1)
+		if rest, err = d.count(bound.Size - total); err != http1.ErrBodyTooLarge {
+			// a fault that was found ends decoding again
+			dst = slices.Grow(dst[:from], int(total+rest)+1)
 			d.rewind(src)
-			dst, err = d.appendUpTo(dst, total)
+			dst, err = d.appendUpTo(dst, min(bound.Size, unlimitedSize))
 		}
 	}
 	if err == http1.ErrBodyTooLarge {

@@ -122,9 +122,9 @@ type Reader struct {
 
 // Read implements io.Reader.
 func (f *Reader) Read(p []byte) (int, error) {
-	if f.Limit > 0 {
+	if room := f.Limit - f.Count; f.Limit > 0 && room < int64(len(p)) {
 		// one more byte shows whether there is more
-		p = p[:min(int64(len(p)), f.Limit+1-f.Count)]
+		p = p[:room+1]
 	}
 	n, err := f.From.Read(p)
 	f.Count += int64(n)

@@ -3,6 +3,7 @@ package forms
 import (
 	"bytes"
 	"io"
+	"math"
 	"mime/multipart"
 	"net/textproto"
 	"os"
@@ -40,7 +41,7 @@ func TestWhatIsWrittenEndsNoLine(t *testing.T) {
 }
 
 func TestReaderHasALimit(t *testing.T) {
-	for limit, want := range map[int64]error{0: nil, 3: http1.ErrBodyTooLarge, 4: nil, 5: nil} {
+	for limit, want := range map[int64]error{0: nil, 3: http1.ErrBodyTooLarge, 4: nil, 5: nil, math.MaxInt64: nil} {
 		r := &Reader{From: strings.NewReader("text"), Limit: limit}
 		if _, err := io.ReadAll(r); err != want || r.Count != 4 {
 			t.Errorf("limit %d: %v after %d bytes", limit, err, r.Count)

@@ -88,7 +88,7 @@ func FormBoundary(contentType []byte) (boundary []byte) {
 	if len(contentType) < len(formType) || !ascii.EqualFoldString(contentType[:len(formType)], formType) {
 		return nil
 	}
-	rest := contentType[len(formType):]
+	rest := ascii.Trim(contentType[len(formType):])
 	if len(rest) == 0 || rest[0] != ';' {
 		return nil
 	}
@@ -105,6 +105,28 @@ func FormBoundary(contentType []byte) (boundary []byte) {
 		return value
 	}
 	return nil
+}
+
+// AppendFormType appends the Content-Type of multipart/form-data with a boundary. The boundary
+// is quoted if it is valid (RFC 2046 section 5.1.1) and no token, such as "a/b". Any other
+// text is appended as it is: it may be quoted, or have other parameters after the boundary.
+func AppendFormType(dst, boundary []byte) []byte {
+	dst = append(dst, formType+"; boundary="...)
+	if ascii.All(boundary, ascii.Token) || !isBoundary(boundary) {
+		return append(dst, boundary...)
+	}
+	return append(append(append(dst, '"'), boundary...), '"')
+}
+
+// isBoundary reports whether b has only the characters of a boundary. A space cannot be the
+// last one.
+func isBoundary(b []byte) bool {
+	for _, c := range b {
+		if !ascii.Is(c, ascii.Alpha|ascii.Digit) && bytes.IndexByte([]byte("'()+_,-./:=? "), c) < 0 {
+			return false
+		}
+	}
+	return len(b) > 0 && b[len(b)-1] != ' '
 }
 
 // cutParam cuts b before the first semicolon outside of quoted strings. Boundaries in

@@ -26,7 +26,7 @@ func TestParamsAreVisited(t *testing.T) {
 
 func TestFormBoundaries(t *testing.T) {
 	for in, want := range map[string]string{
-		"multipart/form-data; boundary=b": "b", "MULTIPART/Form-Data;BOUNDARY=b;c": "b", `multipart/form-data; a="boundary=x;"; boundary="b c"`: "b c",
+		"multipart/form-data; boundary=b": "b", "multipart/form-data \t; boundary=b": "b", "multipart/form-data boundary=b": "", "multipart/form-data ": "", "MULTIPART/Form-Data;BOUNDARY=b;c": "b", `multipart/form-data; a="boundary=x;"; boundary="b c"`: "b c",
 		`multipart/form-data; a="; boundary=b`: "b", "multipart/form-data": "", "multipart/form-data; boundary": "", "multipart/form-dataa; boundary=b": "", "multipart/mixed; boundary=b": "",
 	} {
 		if got := string(FormBoundary([]byte(in))); got != want {

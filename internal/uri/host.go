@@ -158,6 +158,11 @@ func otherHostField(host []byte) ([]byte, error) {
 	return bytesconv.Bytes(text), err
 }
 
+// maxUnicodeName is the largest size of a name that is converted to A-labels, in bytes. A name
+// has 253 characters at most in DNS (RFC 1035 section 2.3.4), each of which stands for at most
+// four bytes. The time to convert a label grows with the square of its size.
+const maxUnicodeName = 1024
+
 // ASCIIHost returns a host, with or without a port, in the form that DNS, TLS and HTTP
 // use: labels with other characters than ASCII become A-labels (RFC 5890 section
 // 2.3.2.1).
@@ -168,6 +173,9 @@ func ASCIIHost(host string) (string, error) {
 	name, port := host, ""
 	if colon := strings.LastIndexByte(host, ':'); colon >= 0 {
 		name, port = host[:colon], host[colon:]
+	}
+	if len(name) > maxUnicodeName {
+		return host, BadHostByte(name[:maxQuoted])
 	}
 	name, err := idna.Lookup.ToASCII(name)
 	if err != nil || !utf8.ValidString(host) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/ascii"
 )
 
 func TestPlainHostsHaveNothingToNormalize(t *testing.T) {
@@ -32,6 +34,29 @@ func TestPlainHostsHaveNothingToNormalize(t *testing.T) {
 					t.Fatalf("%q becomes %q, %v", changed, normal[:n], err)
 				}
 			}
+		}
+	}
+}
+
+func TestNamesLongerThanAnyInDNSAreNotConverted(t *testing.T) {
+	longest := strings.Repeat("é.", maxUnicodeName/len("é.")) + "a"
+	for _, tc := range []struct {
+		host  string
+		valid bool
+	}{
+		{longest, true},
+		{longest + ":8080", true},
+		{longest + "b", false},
+		{longest + "b:8080", false},
+		{strings.Repeat("a", 2*maxUnicodeName), true},
+		{strings.Repeat("a", 2*maxUnicodeName) + "é", false},
+	} {
+		got, err := ASCIIHost(tc.host)
+		if valid := err == nil; valid != tc.valid || valid && !ascii.IsASCII([]byte(got)) {
+			t.Errorf("%d bytes become %d bytes, %v", len(tc.host), len(got), err)
+		}
+		if _, isBad := err.(BadHostByte); err != nil && (!isBad || len(err.Error()) > 2*maxQuoted) {
+			t.Errorf("%d bytes: the error is a %T of %d bytes", len(tc.host), err, len(err.Error()))
 		}
 	}
 }
