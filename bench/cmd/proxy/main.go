@@ -80,20 +80,18 @@ func measure(ctx context.Context, dir string, opts study.Options, log progress.L
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, backend.Stop()) }()
-	return study.Measure(ctx, s, []load{16, 64, 256}, func(ctx context.Context, l load, proxy *rig.Server) (got study.Figures, err error) {
-		p, err := proxy.StartProxy(ctx, s.Place, backend.Addr)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, p.Stop()) }()
-		var result closedloop.Result
-		cpu, err := study.CPU(threads{p}, func() (n int, err error) {
-			result, err = closedloop.Run(ctx, s.ClientPlace, closedloop.Load{
-				Addr: p.Addr, Conns: int(l), Path: "/", Every: 1, Warm: warmTime, Time: time.Duration(s.Seconds) * time.Second,
+	return study.Measure(ctx, s, []load{16, 64, 256}, func(ctx context.Context, l load, proxy *rig.Server) (study.Figures, error) {
+		settings := rig.Settings{Mode: serving.Forwards, Place: s.Place, Procs: 1, Backend: backend.Addr}
+		return s.With(ctx, proxy, settings, func(p *rig.Process) (study.Figures, error) {
+			var result closedloop.Result
+			cpu, err := study.CPU(threads{p}, func() (n int, err error) {
+				result, err = closedloop.Run(ctx, s.ClientPlace, closedloop.Load{
+					Addr: p.Addr, Conns: int(l), Path: "/", Every: 1, Warm: warmTime, Time: time.Duration(s.Seconds) * time.Second,
+				})
+				return result.Sent, err
 			})
-			return int(result.Sent), err
+			return study.Figures{study.CPUs: cpu, study.Rate: result.Rate, study.P99: study.Micros(result.P99)}, err
 		})
-		return study.Figures{study.CPUs: cpu, study.Rate: result.Rate, study.P99: study.Micros(result.P99)}, err
 	})
 }
 

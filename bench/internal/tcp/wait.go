@@ -140,15 +140,14 @@ func (l waitLoad) measure(ctx context.Context, s *study.Study, server, backend *
 	if l.procs != 1 {
 		place, others = rig.Anywhere, rig.Anywhere
 	}
-	settings := rig.Settings{Mode: l.handler.mode, Place: place, Procs: l.procs}
-	waits := []string{"-" + serving.WaitFlag, l.handler.wait.String()}
-	if settings.Args = waits; l.handler.mode == serving.Forwards {
-		behind, err := backend.Start(ctx, rig.Settings{Mode: serving.Mixed, Place: others, Procs: others.Procs(), Args: waits})
+	settings := rig.Settings{Mode: l.handler.mode, Place: place, Procs: l.procs, Wait: l.handler.wait}
+	if l.handler.mode == serving.Forwards {
+		behind, err := backend.Start(ctx, rig.Settings{Mode: serving.Mixed, Place: others, Procs: others.Procs(), Wait: l.handler.wait})
 		if err != nil {
 			return nil, fmt.Errorf("backend: %w", err)
 		}
 		defer func() { err = errors.Join(err, behind.Stop()) }()
-		settings.Args = []string{"-" + serving.BackendFlag, behind.Addr}
+		settings.Backend = behind.Addr
 	}
 	return s.With(ctx, server, settings, func(process *rig.Process) (study.Figures, error) {
 		var r closedloop.Result
