@@ -98,8 +98,8 @@ func TestRequestsThatFailAreCounted(t *testing.T) {
 				conns[i] = answers{}
 			}
 		}
-		got := getAll(conns, nil)
-		if got.conns != test.want || (got.wrong == "it is closed") != (test.want < n) {
+		got := getAll(t.Context(), conns)
+		if got.Conns != test.want || (got.Wrong == "it is closed") != (test.want < n) {
 			t.Errorf("%s: %+v, want %d", test.name, got, test.want)
 		}
 	}

@@ -4,16 +4,14 @@
 package idle
 
 import (
-	"github.com/valyala/fasthttp/bench/internal/markdown"
-	"github.com/valyala/fasthttp/bench/internal/study"
-	"slices"
-
 	"context"
 	"fmt"
-	"os"
+	"slices"
 
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 // Options select the rows, and how they are measured.
@@ -165,10 +163,6 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	if err := s.Build(ctx); err != nil {
 		return nil, err
 	}
@@ -177,7 +171,7 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*
 	})
 	all := &session{
 		identity: s.Identity, speaks: opts.Speaks, procs: opts.Procs, cores: rig.Anywhere.Procs(),
-		crowds: crowds(conns*opts.Procs, s.Limit, opts.Speaks), self: self,
+		crowds: crowds(conns*opts.Procs, s.Limit, opts.Speaks),
 	}
 	return study.Measure(ctx, s, []held{{conns * opts.Procs, opts.Procs}}, func(ctx context.Context, _ held, server *rig.Server) (study.Figures, error) {
 		got, err := all.measure(ctx, server)
