@@ -24,7 +24,7 @@ func main() {
 	command.Measure("calls", func(f *command.Flags) command.Run {
 		var opts study.Options
 		f.Study(&opts, 5, 3, "'100 callers'")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := calls.Measure(ctx, dir, opts, log)
 			return command.Of(calls.Kind, r, err)
 		}

@@ -23,7 +23,7 @@ func main() {
 		f.Text(&opts.Benchtime, "benchtime", "500ms", "100ms", "how long a run takes: a duration, or a number of operations as in 100000x")
 		f.Rows(&opts.Rows, "ServerGet or ^Args")
 		f.Modules(&opts.Modules)
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, runs, err := compare.Measure(ctx, dir, opts, log)
 			if err != nil {
 				return command.Result{}, err

@@ -25,7 +25,7 @@ func main() {
 		var opts idle.FillOptions
 		f.Number(&opts.Conns, "conns", 0, 20_000, 0, "connections to all processes together; 0 for as many as descriptors and memory allow")
 		f.Modules(&opts.Modules)
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := idle.Fill(ctx, dir, opts, log)
 			if err != nil {
 				return command.Result{}, err

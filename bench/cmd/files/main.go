@@ -24,7 +24,7 @@ func main() {
 		var opts study.Options
 		f.Study(&opts, 3, 5, "'MiB' or 304")
 		f.BoolVar(&opts.TLS, "tls", false, "measure large files over TLS 1.3 instead")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := files.Measure(ctx, dir, opts, log)
 			return command.Of(files.Kind, r, err, command.Suffix{Wanted: opts.TLS, Name: "tls"})
 		}

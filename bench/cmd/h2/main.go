@@ -25,7 +25,7 @@ func main() {
 		var opts study.Options
 		f.Study(&opts, 5, 4, "'64 connections'")
 		f.BoolVar(&opts.TLS, "tls", false, "measure over TLS 1.3 instead")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := h2load.Measure(ctx, dir, opts, log)
 			return command.Of(h2load.Kind, r, err, command.Suffix{Wanted: opts.TLS, Name: "tls"})
 		}

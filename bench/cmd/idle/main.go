@@ -46,7 +46,7 @@ func main() {
 			}
 			return nil
 		})
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := idle.Measure(ctx, dir, opts, log)
 			return command.Of(idle.Kind(opts.Speaks), r, err, command.Suffix{Wanted: opts.Procs > 1, Name: fmt.Sprint(opts.Procs)})
 		}

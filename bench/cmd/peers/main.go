@@ -56,7 +56,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	if opts.page {
 		err = rig.ReadJSON(filepath.Join(dir, opts.out, "peers.json"), r)
 	} else {
-		r, err = tcp.Measure(ctx, dir, opts.Options, progress.NewLines(log))
+		r, err = tcp.Measure(ctx, dir, opts.Options, progress.New(log))
 	}
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func main() {
 	command.Measure("proxy", func(f *command.Flags) command.Run {
 		var opts study.Options
 		f.Study(&opts, 9, 1, "'16 connections'")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := measure(ctx, dir, opts, log)
 			return command.Of(kind, r, err)
 		}
@@ -61,7 +61,7 @@ func (l load) Row() study.Row {
 // warmTime is how long a proxy is under load before anything counts.
 const warmTime = 200 * time.Millisecond
 
-func measure(ctx context.Context, dir string, opts study.Options, log progress.Log) (r *study.Report, err error) {
+func measure(ctx context.Context, dir string, opts study.Options, log *progress.Log) (r *study.Report, err error) {
 	s, err := study.New(dir, kind, opts, log)
 	if err != nil {
 		return nil, err

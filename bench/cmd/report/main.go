@@ -106,7 +106,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 			return err
 		}
 	}
-	if err := measure(ctx, dir, opts, all, progress.NewLines(log)); err != nil {
+	if err := measure(ctx, dir, opts, all, progress.New(log)); err != nil {
 		return err
 	}
 	if all.empty() {

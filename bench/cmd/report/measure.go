@@ -107,12 +107,12 @@ type measuring struct {
 	part, name string
 	label      string // of missing tools
 	few        bool   // its figures hardly vary between rounds
-	measure    func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error)
+	measure    func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error)
 }
 
 // sockets measures servers with options of package tcp.
-func sockets(measure func(context.Context, string, tcp.Options, progress.Log) (*study.Report, error), change func(*tcp.Options)) func(context.Context, string, options, progress.Log) (*study.Report, error) {
-	return func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+func sockets(measure func(context.Context, string, tcp.Options, *progress.Log) (*study.Report, error), change func(*tcp.Options)) func(context.Context, string, options, *progress.Log) (*study.Report, error) {
+	return func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error) {
 		opts := tcp.Options{Options: o.study()}
 		if change != nil {
 			change(&opts)
@@ -122,8 +122,8 @@ func sockets(measure func(context.Context, string, tcp.Options, progress.Log) (*
 }
 
 // secure measures servers with TLS if tls is set.
-func secure(measure func(context.Context, string, study.Options, progress.Log) (*study.Report, error), tls bool) func(context.Context, string, options, progress.Log) (*study.Report, error) {
-	return func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+func secure(measure func(context.Context, string, study.Options, *progress.Log) (*study.Report, error), tls bool) func(context.Context, string, options, *progress.Log) (*study.Report, error) {
+	return func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error) {
 		opts := o.study()
 		opts.TLS = tls
 		return measure(ctx, dir, opts, log)
@@ -131,8 +131,8 @@ func secure(measure func(context.Context, string, study.Options, progress.Log) (
 }
 
 // holding measures idle connections.
-func holding(opts idle.Options, shortConns int) func(context.Context, string, options, progress.Log) (*study.Report, error) {
-	return func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+func holding(opts idle.Options, shortConns int) func(context.Context, string, options, *progress.Log) (*study.Report, error) {
+	return func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error) {
 		opts := opts
 		if opts.Options = o.study(); o.short {
 			opts.Conns = shortConns
@@ -147,7 +147,7 @@ var studies = []measuring{
 	{part: "slow", name: slow, few: true, measure: sockets(tcp.MeasureSlow, nil)},
 	{
 		part: "wait", name: wait, few: true,
-		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+		measure: func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error) {
 			lasts := time.Second
 			if o.short {
 				lasts = 200 * time.Millisecond
@@ -172,7 +172,7 @@ var studies = []measuring{
 	{part: "http2", name: http2Idle, label: "HTTP/2: ", few: true, measure: holding(idle.Options{Procs: 1, Speaks: idle.HTTP2}, 2000)},
 	{
 		part: "ws", name: webSocket, label: "WebSocket: ", few: true,
-		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+		measure: func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error) {
 			opts := ws.Options{Options: o.study(), Conns: 10_000, Servers: regexp.MustCompile("")}
 			if o.short {
 				opts.Conns = 2000
@@ -193,28 +193,28 @@ func fewer(o options) int { return min(o.rounds, 3) }
 // part is a separate measurement. A part without functions is a study.
 type part struct {
 	name    string
-	measure func(ctx context.Context, dir string, opts options, all *results, log progress.Log) error
+	measure func(ctx context.Context, dir string, opts options, all *results, log *progress.Log) error
 }
 
 var parts = []part{
-	{"rows", func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+	{"rows", func(ctx context.Context, dir string, o options, all *results, log *progress.Log) (err error) {
 		all.Rows, _, err = compare.Measure(ctx, dir, compare.Options{Rounds: o.rounds, Benchtime: o.benchtime, Rows: o.rows, Modules: o.modules}, log)
 		return err
 	}},
 	{name: "varied"}, {name: "tcp"}, {name: "slow"}, {name: "wait"}, {name: "files"}, {name: "idle"}, {name: "crowd"},
-	{"fill", func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+	{"fill", func(ctx context.Context, dir string, o options, all *results, log *progress.Log) (err error) {
 		all.Fill, err = idle.Fill(ctx, dir, idle.FillOptions{Conns: o.conns, Modules: o.modules}, log)
 		return err
 	}},
 	{name: "calls"}, {name: "tls"}, {name: "http2"}, {name: "ws"},
-	{"size", func(ctx context.Context, dir string, o options, all *results, _ progress.Log) (err error) {
+	{"size", func(ctx context.Context, dir string, o options, all *results, _ *progress.Log) (err error) {
 		all.Size, err = binsize.Measure(ctx, dir, o.modules)
 		return err
 	}},
 }
 
 // run measures the part. If one of its measurements fails, it continues with the next.
-func (p part) run(ctx context.Context, dir string, o options, all *results, log progress.Log) error {
+func (p part) run(ctx context.Context, dir string, o options, all *results, log *progress.Log) error {
 	if p.measure != nil {
 		return p.measure(ctx, dir, o, all, log)
 	}
@@ -276,7 +276,7 @@ func missing(look func(string) (string, error)) []string {
 
 // measure measures the requested parts. It records the failure of a part and continues
 // with the others. It returns an error only if the session was interrupted.
-func measure(ctx context.Context, dir string, opts options, all *results, log progress.Log) error {
+func measure(ctx context.Context, dir string, opts options, all *results, log *progress.Log) error {
 	all.Missing = missing(exec.LookPath)
 	for _, what := range all.Missing {
 		log.Note(what)

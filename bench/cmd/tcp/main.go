@@ -40,7 +40,7 @@ func main() {
 type measurement struct {
 	asked   *bool
 	kind    *study.Kind
-	measure func(context.Context, string, tcp.Options, progress.Log) (*study.Report, error)
+	measure func(context.Context, string, tcp.Options, *progress.Log) (*study.Report, error)
 }
 
 func define(f *command.Flags) command.Run {
@@ -57,7 +57,7 @@ func define(f *command.Flags) command.Run {
 		{f.Bool("slow", false, "measure requests beside slow ones instead; nothing is pinned then"), tcp.Slow, tcp.MeasureSlow},
 		{
 			f.Bool("wait", false, "measure handlers that wait instead; servers are pinned only with GOMAXPROCS 1 then"), tcp.Wait,
-			func(ctx context.Context, dir string, opts tcp.Options, log progress.Log) (*study.Report, error) {
+			func(ctx context.Context, dir string, opts tcp.Options, log *progress.Log) (*study.Report, error) {
 				return tcp.MeasureWait(ctx, dir, opts.Options, lasts, log)
 			},
 		},
@@ -79,7 +79,7 @@ func define(f *command.Flags) command.Run {
 		}
 		return nil
 	})
-	return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+	return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 		r, err := chosen.measure(ctx, dir, opts, log)
 		return command.Of(chosen.kind, r, err)
 	}

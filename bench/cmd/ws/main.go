@@ -27,7 +27,7 @@ func main() {
 		f.Study(&opts.Options, 5, 3, "'64 sockets'")
 		f.Int(&opts.Conns, "conns", 10_000, 10_000, "sockets of the rows with many; fewer if descriptors do not suffice")
 		f.Matching(&opts.Servers, "servers", "measure only the servers", "'gws|C epoll'")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := ws.Measure(ctx, dir, opts, log)
 			return command.Of(ws.Kind, r, err)
 		}

@@ -84,7 +84,7 @@ func Goals(r *study.Report) (all []study.Goal) {
 
 // Measure builds the server in dir, which is the bench folder, and measures the clients. The
 // program must have called Main.
-func Measure(ctx context.Context, dir string, opts study.Options, log progress.Log) (*study.Report, error) {
+func Measure(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
 	opts.TLS = true
 	s, err := study.New(dir, Kind, opts, log)
 	if err != nil {

@@ -85,7 +85,7 @@ func Show(out io.Writer, dir, folder string, r Result) error {
 }
 
 // Run measures. dir is the bench folder.
-type Run func(ctx context.Context, dir string, log progress.Log) (Result, error)
+type Run func(ctx context.Context, dir string, log *progress.Log) (Result, error)
 
 // Measure is the main function of a measuring command. define defines its flags, beside -out.
 func Measure(name string, define func(f *Flags) Run) {
@@ -104,7 +104,7 @@ func Measure(name string, define func(f *Flags) Run) {
 		if err != nil {
 			return err
 		}
-		r, err := o.run(ctx, dir, progress.NewLines(log))
+		r, err := o.run(ctx, dir, progress.New(log))
 		if err != nil {
 			return err
 		}

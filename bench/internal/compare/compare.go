@@ -24,7 +24,7 @@ type Options struct {
 
 // Measure builds the benchmarks in dir, which is the bench folder, and runs them. The report
 // has the failed runs and the number of all runs.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *report.Report, runs int, err error) {
+func Measure(ctx context.Context, dir string, opts Options, log *progress.Log) (r *report.Report, runs int, err error) {
 	temp, err := os.MkdirTemp("", "fasthttp-bench-")
 	if err != nil {
 		return nil, 0, err

@@ -21,7 +21,7 @@ type session struct {
 	results  *report.Collector
 	failures []string
 	cpu      string // as the benchmarks print it
-	log      progress.Log
+	log      *progress.Log
 }
 
 // runAll records a failed run and continues; it stops only when ctx ends. The weight of a step

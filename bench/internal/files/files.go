@@ -118,7 +118,7 @@ func TLSGoals(r *study.Report) []study.Goal {
 }
 
 // Measure measures the servers. dir is the bench folder.
-func Measure(ctx context.Context, dir string, opts study.Options, log progress.Log) (*study.Report, error) {
+func Measure(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return nil, wrk.ErrMissing
 	}

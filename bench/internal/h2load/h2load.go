@@ -89,7 +89,7 @@ func Goals(r *study.Report) (all []study.Goal) {
 }
 
 // Measure measures the servers. dir is the bench folder.
-func Measure(ctx context.Context, dir string, opts study.Options, log progress.Log) (*study.Report, error) {
+func Measure(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
 	program, err := exec.LookPath("h2load")
 	if err != nil {
 		return nil, ErrMissing

@@ -25,7 +25,7 @@ type FillOptions struct {
 // connections as the machine allows, to processes that share a port, and sends one request
 // over each connection. The program must have called Crowd. A server that failed is in the
 // report.
-func Fill(ctx context.Context, dir string, opts FillOptions, log progress.Log) (*FillReport, error) {
+func Fill(ctx context.Context, dir string, opts FillOptions, log *progress.Log) (*FillReport, error) {
 	s, err := study.New(dir, &study.Kind{}, study.Options{Modules: opts.Modules}, log)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ type filler struct {
 	asked  int // connections; 0 for as many as the machine allows
 	each   int // connections of a server process
 	limit  int // open files of a process
-	log    progress.Log
+	log    *progress.Log
 
 	cost float64 // bytes of a connection, at both ends and in the kernel; 0 if not known
 }

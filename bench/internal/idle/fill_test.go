@@ -28,7 +28,7 @@ func TestFillHoldsConnectionsAndSendsARequestOverEach(t *testing.T) {
 	const conns = 500
 	var log strings.Builder
 	modules := rig.Modules{Ours: "go.mod", Upstream: "go.mod"} // the published one need not be available
-	r, err := Fill(t.Context(), "../..", FillOptions{Conns: conns, Modules: modules, each: 200}, progress.NewLines(&log))
+	r, err := Fill(t.Context(), "../..", FillOptions{Conns: conns, Modules: modules, each: 200}, progress.New(&log))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func (h held) Row() study.Row {
 
 // Measure builds the servers in dir, which is the bench folder, and measures them. The program
 // must have called Crowd.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
+func Measure(ctx context.Context, dir string, opts Options, log *progress.Log) (*study.Report, error) {
 	opts.TLS, opts.Pin = opts.Speaks == TLS, false
 	s, err := study.New(dir, Kind(opts.Speaks), opts.Options, log)
 	if err != nil {

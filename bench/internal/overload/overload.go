@@ -86,7 +86,7 @@ var Kind = &study.Kind{
 
 // Measure measures all kinds of work over a number of connections. The program must have called
 // Serve.
-func Measure(ctx context.Context, dir string, opts study.Options, conns int, log progress.Log) (*study.Report, error) {
+func Measure(ctx context.Context, dir string, opts study.Options, conns int, log *progress.Log) (*study.Report, error) {
 	s, err := study.New(dir, Kind, opts, log)
 	if err != nil {
 		return nil, err

@@ -40,13 +40,13 @@ type Study struct {
 	Place, ClientPlace rig.Place
 	Identity           *rig.Identity // nil without TLS
 	Servers            []*rig.Server
-	Log                progress.Log
+	Log                *progress.Log
 
 	missing []string
 }
 
 // New begins a measurement in dir, which is the bench folder. It ends with Close.
-func New(dir string, kind *Kind, opts Options, log progress.Log) (s *Study, err error) {
+func New(dir string, kind *Kind, opts Options, log *progress.Log) (s *Study, err error) {
 	s = &Study{Options: opts, Kind: kind, Dir: dir, Place: rig.Anywhere, ClientPlace: rig.Anywhere, Log: log}
 	if s.Limit, err = rig.RaiseFileLimit(); err != nil {
 		return nil, err

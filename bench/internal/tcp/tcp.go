@@ -70,7 +70,7 @@ func (o Options) Kind() *study.Kind {
 }
 
 // Measure measures the servers in dir, which is the bench folder, with wrk.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
+func Measure(ctx context.Context, dir string, opts Options, log *progress.Log) (*study.Report, error) {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return nil, wrk.ErrMissing
 	}

@@ -86,7 +86,7 @@ var Wait = &study.Kind{
 
 // MeasureWait measures handlers that wait; a run lasts for some time. dir is the bench folder. The
 // program must call closedloop.Main before anything else.
-func MeasureWait(ctx context.Context, dir string, opts study.Options, lasts time.Duration, log progress.Log) (*study.Report, error) {
+func MeasureWait(ctx context.Context, dir string, opts study.Options, lasts time.Duration, log *progress.Log) (*study.Report, error) {
 	s, err := study.New(dir, Wait, opts, log)
 	if err != nil {
 		return nil, err

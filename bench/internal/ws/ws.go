@@ -138,7 +138,7 @@ const (
 
 // Measure builds the servers in dir, which is the bench folder, and measures them. The program
 // must have called wsload.Main.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
+func Measure(ctx context.Context, dir string, opts Options, log *progress.Log) (*study.Report, error) {
 	opts.TLS = true // of one row
 	s, err := study.New(dir, Kind, opts.Options, log)
 	if err != nil {
