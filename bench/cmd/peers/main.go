@@ -26,7 +26,7 @@ import (
 )
 
 type options struct {
-	tcp.Options
+	study.Options
 	out, docs string
 	page      bool // measure nothing
 }
@@ -36,14 +36,13 @@ func main() { command.Main("peers", parseFlags, run) }
 func parseFlags(args []string, help io.Writer) (options, error) {
 	var opts options
 	flags := command.New("peers", help)
-	flags.Study(&opts.Options.Options, 5, 2, "TLS")
+	flags.Study(&opts.Options, 5, 2, "TLS")
 	flags.StringVar(&opts.docs, "docs", "../docs", "folder to write peers.md to, and its chart to the folder img in it")
 	flags.BoolVar(&opts.page, "page", false, "write the page anew from results/peers.json, and measure nothing")
 	flags.Out(&opts.out)
 	if _, err := flags.Parse(args); err != nil {
 		return opts, err
 	}
-	opts.Others = rig.BuildPeers
 	return opts, nil
 }
 
@@ -56,7 +55,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	if opts.page {
 		err = rig.ReadJSON(filepath.Join(dir, opts.out, "peers.json"), r)
 	} else {
-		r, err = tcp.Measure(ctx, dir, opts.Options, progress.New(log))
+		r, err = tcp.MeasurePeers(ctx, dir, opts.Options, progress.New(log))
 	}
 	if err != nil {
 		return err

@@ -107,22 +107,13 @@ type measuring struct {
 	part, name string
 	label      string // of missing tools
 	few        bool   // its figures hardly vary between rounds
-	measure    func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error)
+	measure    measureFunc
 }
 
-// sockets measures servers with options of package tcp.
-func sockets(measure func(context.Context, string, tcp.Options, *progress.Log) (*study.Report, error), change func(*tcp.Options)) func(context.Context, string, options, *progress.Log) (*study.Report, error) {
-	return func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error) {
-		opts := tcp.Options{Options: o.study()}
-		if change != nil {
-			change(&opts)
-		}
-		return measure(ctx, dir, opts, log)
-	}
-}
+type measureFunc = func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error)
 
 // secure measures servers with TLS if tls is set.
-func secure(measure func(context.Context, string, study.Options, *progress.Log) (*study.Report, error), tls bool) func(context.Context, string, options, *progress.Log) (*study.Report, error) {
+func secure(measure func(context.Context, string, study.Options, *progress.Log) (*study.Report, error), tls bool) measureFunc {
 	return func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error) {
 		opts := o.study()
 		opts.TLS = tls
@@ -131,7 +122,7 @@ func secure(measure func(context.Context, string, study.Options, *progress.Log) 
 }
 
 // holding measures idle connections.
-func holding(opts idle.Options, shortConns int) func(context.Context, string, options, *progress.Log) (*study.Report, error) {
+func holding(opts idle.Options, shortConns int) measureFunc {
 	return func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error) {
 		opts := opts
 		if opts.Options = o.study(); o.short {
@@ -142,9 +133,9 @@ func holding(opts idle.Options, shortConns int) func(context.Context, string, op
 }
 
 var studies = []measuring{
-	{part: "varied", name: varied, measure: sockets(tcp.Measure, func(o *tcp.Options) { o.Varied = true })},
-	{part: "tcp", name: repeated, measure: sockets(tcp.Measure, nil)},
-	{part: "slow", name: slow, few: true, measure: sockets(tcp.MeasureSlow, nil)},
+	{part: "varied", name: varied, measure: secure(tcp.MeasureVaried, false)},
+	{part: "tcp", name: repeated, measure: secure(tcp.Measure, false)},
+	{part: "slow", name: slow, few: true, measure: secure(tcp.MeasureSlow, false)},
 	{
 		part: "wait", name: wait, few: true,
 		measure: func(ctx context.Context, dir string, o options, log *progress.Log) (*study.Report, error) {
@@ -162,9 +153,9 @@ var studies = []measuring{
 		measure: holding(idle.Options{Procs: idle.ManyProcs, Speaks: idle.HTTP1, Servers: []string{rig.Event}}, 2000),
 	},
 	{part: "calls", name: call, label: "Clients of HTTP/2: ", measure: secure(calls.Measure, true)},
-	{part: "tls", name: tlsLoads, label: "TLS: ", measure: sockets(tcp.Measure, func(o *tcp.Options) { o.TLS = true })},
-	{part: "tls", name: handshakes, label: "TLS: ", few: true, measure: sockets(tcp.MeasureHandshakes, nil)},
-	{part: "tls", name: flood, label: "TLS: ", few: true, measure: sockets(tcp.MeasureFlood, nil)},
+	{part: "tls", name: tlsLoads, label: "TLS: ", measure: secure(tcp.Measure, true)},
+	{part: "tls", name: handshakes, label: "TLS: ", few: true, measure: secure(tcp.MeasureHandshakes, true)},
+	{part: "tls", name: flood, label: "TLS: ", few: true, measure: secure(tcp.MeasureFlood, true)},
 	{part: "tls", name: tlsFiles, label: "TLS: ", few: true, measure: secure(files.Measure, true)},
 	{part: "tls", name: tlsIdle, label: "TLS: ", few: true, measure: holding(idle.Options{Procs: 1, Speaks: idle.TLS}, 2000)},
 	{part: "http2", name: http2, label: "HTTP/2: ", measure: secure(h2load.Measure, false)},

@@ -81,9 +81,9 @@ func HandshakeGoals(r *study.Report) []study.Goal {
 }
 
 // MeasureHandshakes measures new connections over TLS. dir is the bench folder.
-func MeasureHandshakes(ctx context.Context, dir string, opts Options, log *progress.Log) (*study.Report, error) {
+func MeasureHandshakes(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
 	opts.TLS = true
-	s, err := study.New(dir, Handshakes, opts.Options, log)
+	s, err := study.New(dir, Handshakes, opts, log)
 	if err != nil {
 		return nil, err
 	}
@@ -170,9 +170,9 @@ func FloodGoals(r *study.Report) []study.Goal {
 
 // MeasureFlood measures established connections over TLS beside floods. dir is the bench
 // folder.
-func MeasureFlood(ctx context.Context, dir string, opts Options, log *progress.Log) (*study.Report, error) {
+func MeasureFlood(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
 	opts.TLS = true
-	s, err := study.New(dir, Flood, opts.Options, log)
+	s, err := study.New(dir, Flood, opts, log)
 	if err != nil {
 		return nil, err
 	}

@@ -113,9 +113,9 @@ func SlowGoals(r *study.Report) []study.Goal {
 
 // MeasureSlow measures requests beside slow ones. Nothing is pinned, since a request that
 // computes takes a core.
-func MeasureSlow(ctx context.Context, dir string, opts Options, log *progress.Log) (*study.Report, error) {
+func MeasureSlow(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
 	opts.Pin = false
-	s, err := study.New(dir, Slow, opts.Options, log)
+	s, err := study.New(dir, Slow, opts, log)
 	if err != nil {
 		return nil, err
 	}

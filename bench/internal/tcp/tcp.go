@@ -19,15 +19,6 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
-// Options select the loads, and how they are measured.
-type Options struct {
-	study.Options
-	Varied bool // send varying requests; not with TLS
-	// Others builds more servers, if it is set, and names the ones that it cannot build. Then there
-	// are loads of all kinds: varied requests, TLS, handlers that wait.
-	Others func(ctx context.Context, dir, temp string) (servers []*rig.Server, missing []string)
-}
-
 // errorsFigure is how many connects, reads and writes failed.
 const errorsFigure = "socket errors"
 
@@ -58,32 +49,49 @@ var (
 	OverTLS  = kind("tcp-tls", "Connections are kept.\n", rig.Nginx, rig.Nginx, TLSGoals)
 )
 
-// Kind returns the kind of the measurements of Measure.
-func (o Options) Kind() *study.Kind {
-	switch {
-	case o.TLS:
-		return OverTLS
-	case o.Varied || o.Others != nil:
-		return Varied
+// Measure measures the servers in dir, which is the bench folder, with wrk, over TLS if the
+// options ask for that.
+func Measure(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
+	if !opts.TLS {
+		return run(ctx, dir, Repeated, opts, log, loads, addFloor)
 	}
-	return Repeated
+	return run(ctx, dir, OverTLS, opts, log, tlsLoads(), func(ctx context.Context, s *study.Study) {
+		s.Add(rig.BuildTLSLoop(ctx, dir, s.Temp))
+		s.Add(rig.NewNginx(ctx, s.Temp, rig.HelloSite()))
+	})
 }
 
-// Measure measures the servers in dir, which is the bench folder, with wrk.
-func Measure(ctx context.Context, dir string, opts Options, log *progress.Log) (*study.Report, error) {
+// MeasureVaried is Measure with varying requests.
+func MeasureVaried(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
+	return run(ctx, dir, Varied, opts, log, variedLoads(), addFloor)
+}
+
+// MeasurePeers measures the servers of other libraries, too, with loads of all kinds: varied
+// requests, TLS, handlers that wait.
+func MeasurePeers(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
+	opts.TLS = true // of some rows
+	r, err := run(ctx, dir, Varied, opts, log, peerLoads(), func(ctx context.Context, s *study.Study) {
+		addFloor(ctx, s)
+		others, missing := rig.BuildPeers(ctx, dir, s.Temp)
+		s.Servers = append(s.Servers, others...)
+		for _, what := range missing {
+			s.Miss(what)
+		}
+	})
+	if err == nil {
+		r.TLS = false
+	}
+	return r, err
+}
+
+func addFloor(ctx context.Context, s *study.Study) { s.Add(rig.BuildFloor(ctx, s.Dir, s.Temp)) }
+
+// run measures the usual servers and those that others adds.
+func run(ctx context.Context, dir string, k *study.Kind, opts study.Options, log *progress.Log, loads []load, others func(context.Context, *study.Study)) (*study.Report, error) {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return nil, wrk.ErrMissing
 	}
-	all, certified := loads, opts.Options
-	switch {
-	case opts.Others != nil:
-		all, certified.TLS = peerLoads(), true
-	case opts.TLS:
-		all = tlsLoads()
-	case opts.Varied:
-		all = variedLoads()
-	}
-	s, err := study.New(dir, opts.Kind(), certified, log)
+	s, err := study.New(dir, k, opts, log)
 	if err != nil {
 		return nil, err
 	}
@@ -91,26 +99,10 @@ func Measure(ctx context.Context, dir string, opts Options, log *progress.Log) (
 	if err := s.Build(ctx); err != nil {
 		return nil, err
 	}
-	if opts.TLS {
-		s.Add(rig.BuildTLSLoop(ctx, dir, s.Temp))
-		s.Add(rig.NewNginx(ctx, s.Temp, rig.HelloSite()))
-	} else {
-		s.Add(rig.BuildFloor(ctx, dir, s.Temp))
-	}
-	if opts.Others != nil {
-		others, without := opts.Others(ctx, dir, s.Temp)
-		s.Servers = append(s.Servers, others...)
-		for _, what := range without {
-			s.Miss(what)
-		}
-	}
-	r, err := study.Measure(ctx, s, all, func(ctx context.Context, l load, server *rig.Server) (study.Figures, error) {
+	others(ctx, s)
+	return study.Measure(ctx, s, loads, func(ctx context.Context, l load, server *rig.Server) (study.Figures, error) {
 		return measure(ctx, s, l, server)
 	})
-	if err == nil {
-		r.TLS = opts.TLS
-	}
-	return r, err
 }
 
 // spareFiles is how many descriptors a process needs besides its connections.
