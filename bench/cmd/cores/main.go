@@ -38,7 +38,7 @@ func main() {
 		f.Int(&l.conns, "conns", 512, 512, "connections")
 		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := measure(ctx, dir, opts, l, log)
-			return command.Of(kind, r, err)
+			return command.Of(kind, r, err, "")
 		}
 	})
 }

@@ -48,7 +48,11 @@ func main() {
 		})
 		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := idle.Measure(ctx, dir, opts, log)
-			return command.Of(idle.Kind(opts.Speaks), r, err, command.Suffix{Wanted: opts.Procs > 1, Name: fmt.Sprint(opts.Procs)})
+			suffix := ""
+			if opts.Procs > 1 {
+				suffix = fmt.Sprintf("-%d", opts.Procs)
+			}
+			return command.Of(idle.Kind(opts.Speaks), r, err, suffix)
 		}
 	})
 }

@@ -26,7 +26,7 @@ func main() {
 		f.Int(&conns, "conns", 1000, 1000, "connections")
 		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := overload.Measure(ctx, dir, opts, conns, log)
-			return command.Of(overload.Kind, r, err)
+			return command.Of(overload.Kind, r, err, "")
 		}
 	})
 }

@@ -27,14 +27,7 @@ import (
 
 func main() {
 	closedloop.Main()
-	command.Measure("proxy", func(f *command.Flags) command.Run {
-		var opts study.Options
-		f.Study(&opts, 9, 1, "'16 connections'")
-		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
-			r, err := measure(ctx, dir, opts, log)
-			return command.Of(kind, r, err)
-		}
-	})
+	command.Study(kind, command.StudyFlags{Rounds: 9, Seconds: 1, Rows: "'16 connections'"}, measure)
 }
 
 var kind = &study.Kind{

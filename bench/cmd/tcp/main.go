@@ -80,6 +80,6 @@ func define(f *command.Flags) command.Run {
 	})
 	return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 		r, err := chosen.measure(ctx, dir, opts, log)
-		return command.Of(chosen.kind, r, err)
+		return command.Of(chosen.kind, r, err, "")
 	}
 }

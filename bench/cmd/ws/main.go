@@ -29,7 +29,7 @@ func main() {
 		f.Matching(&opts.Servers, "servers", "measure only the servers", "'gws|C epoll'")
 		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := ws.Measure(ctx, dir, opts, log)
-			return command.Of(ws.Kind, r, err)
+			return command.Of(ws.Kind, r, err, "")
 		}
 	})
 }

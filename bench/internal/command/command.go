@@ -51,25 +51,12 @@ type Result struct {
 	Failed, Runs int
 }
 
-// Of returns the result of a measurement over sockets. suffixes are added to the name of its
-// files if they are wanted.
-func Of(k *study.Kind, r *study.Report, err error, suffixes ...Suffix) (Result, error) {
+// Of returns the result of a measurement over sockets. suffix is added to the name of its files.
+func Of(k *study.Kind, r *study.Report, err error, suffix string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	name := k.Name
-	for _, s := range suffixes {
-		if s.Wanted {
-			name += "-" + s.Name
-		}
-	}
-	return Result{name, k.Markdown(r), r, len(r.Failures), r.Runs}, nil
-}
-
-// Suffix is a part of a name.
-type Suffix struct {
-	Wanted bool
-	Name   string
+	return Result{k.Name + suffix, k.Markdown(r), r, len(r.Failures), r.Runs}, nil
 }
 
 // Show writes a result to out and into the folder for results, and returns an error if a run has
@@ -110,6 +97,33 @@ func Measure(name string, define func(f *Flags) Run) {
 		}
 		return Show(out, dir, o.out, r)
 	})
+}
+
+// Study is the main function of a command with one measurement over sockets: flags are its usual
+// flags and their defaults.
+func Study(k *study.Kind, flags StudyFlags, measure func(context.Context, string, study.Options, *progress.Log) (*study.Report, error)) {
+	Measure(k.Name, func(f *Flags) Run {
+		var opts study.Options
+		f.Study(&opts, flags.Rounds, flags.Seconds, flags.Rows)
+		if flags.TLS != "" {
+			f.BoolVar(&opts.TLS, "tls", false, flags.TLS)
+		}
+		return func(ctx context.Context, dir string, log *progress.Log) (Result, error) {
+			suffix := ""
+			if opts.TLS {
+				suffix = "-tls"
+			}
+			r, err := measure(ctx, dir, opts, log)
+			return Of(k, r, err, suffix)
+		}
+	})
+}
+
+// StudyFlags has the defaults of -rounds and -seconds, an example for -rows, and the usage of -tls,
+// "" for none.
+type StudyFlags struct {
+	Rounds, Seconds int
+	Rows, TLS       string
 }
 
 // Flags are the flags of a command. Some of them have another default when
