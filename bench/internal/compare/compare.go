@@ -58,15 +58,7 @@ func Measure(ctx context.Context, dir string, opts Options, log *progress.Log) (
 		r.Versions[b.name] = b.version
 	}
 	r.Versions[report.NetHTTP] = r.Machine.Go
-	s := &session{
-		rounds: opts.Rounds,
-		steps:  steps,
-		run: func(ctx context.Context, s step) ([]byte, error) {
-			return s.command(ctx, dir, opts.Benchtime).CombinedOutput()
-		},
-		results: report.NewCollector(),
-		log:     log,
-	}
+	s := &session{Options: opts, dir: dir, steps: steps, results: report.NewCollector(), log: log}
 	if err := s.runAll(ctx); err != nil {
 		return nil, 0, err
 	}
