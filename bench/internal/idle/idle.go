@@ -38,12 +38,10 @@ const (
 	total      = "resident in total"
 )
 
-var oneRow = ""
-
 // Kind returns the kind of measurements of a protocol.
 func Kind(speaks Protocol) *study.Kind {
 	k := &study.Kind{
-		Name: "idle", Title: "Idle connections", Client: "clients", One: &oneRow, Goals: Goals,
+		Name: "idle", Title: "Idle connections", Client: "clients", One: new(""), Goals: Goals,
 		Note: "Each connection had one request and waits for the next. Figures are what came with the connections, after garbage\n" +
 			"collection, divided by their number. Resident is VmRSS; it holds heap and stacks. The kernel's own memory for sockets is\n" +
 			"not in it, and is the same for all.\n",

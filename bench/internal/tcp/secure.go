@@ -125,11 +125,9 @@ const (
 	residents   = "resident"
 )
 
-var flood = "flood"
-
 // Flood is the kind of established connections beside floods.
 var Flood = &study.Kind{
-	Name: "tcp-flood", Title: "Established connections over TLS beside floods", Client: "clients and flood", One: &flood, Goals: FloodGoals,
+	Name: "tcp-flood", Title: "Established connections over TLS beside floods", Client: "clients and flood", One: new("flood"), Goals: FloodGoals,
 	Note: fmt.Sprintf("Latencies are those of %d requests/s over %d established connections. The flood is a process of its own with a low\n"+
 		"priority. A half-open handshake is a connection on which half of a ClientHello has come, and nothing more; the oldest is\n"+
 		"dropped for a new one. Memory is heap and stacks, after garbage collection.\n", establishedRate, establishedConns),

@@ -61,11 +61,9 @@ func (d disturbance) schedule(rate int) (conns int, interval time.Duration) {
 // slowFigure is how many slow requests were answered.
 const slowFigure = "slow answered"
 
-var besideSlow = "slow requests"
-
 // Slow is the kind of requests beside slow ones.
 var Slow = &study.Kind{
-	Name: "tcp-slow", Title: "Requests beside slow ones", Client: "load", One: &besideSlow, Goals: SlowGoals,
+	Name: "tcp-slow", Title: "Requests beside slow ones", Client: "load", One: new("slow requests"), Goals: SlowGoals,
 	Note: fmt.Sprintf("Latencies are those of the ordinary requests, over %d connections. A request that computes keeps a processor busy: with\n"+
 		"one or two of them in the machine, the ratio to the same server without slow requests is about the scheduler as much as\n"+
 		"about the server.\n", ordinaryConns),
