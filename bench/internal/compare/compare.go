@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/report"
@@ -47,13 +46,7 @@ func Measure(ctx context.Context, dir string, opts Options, log *progress.Log) (
 		return nil, 0, fmt.Errorf("no row matches %q", opts.Rows)
 	}
 
-	r = &report.Report{
-		Machine:   rig.Host(),
-		Versions:  map[string]string{},
-		Date:      time.Now().UTC().Format("2006-01-02 15:04 MST"),
-		Rounds:    opts.Rounds,
-		Benchtime: opts.Benchtime,
-	}
+	r = &report.Report{Head: rig.NewHead(nil, opts.Rounds), Benchtime: opts.Benchtime}
 	for _, b := range builds {
 		r.Versions[b.name] = b.version
 	}

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp/bench/internal/markdown"
+	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
 // FillReport reports how many connections a machine held.
 type FillReport struct {
-	rig.Head
+	report.Head
 	Servers  []*Filled `json:"servers"`
 	Failures []string  `json:"failures,omitempty"`
 
@@ -68,7 +69,7 @@ const FillNote = "All connections are kept alive, and go to processes with GOMAX
 // Markdown returns the report as Markdown.
 func (r *FillReport) Markdown() string {
 	var b strings.Builder
-	r.WriteMarkdown(&b, "As many connections as fit")
+	r.WriteHead(&b, "As many connections as fit", rig.Usual)
 	b.WriteString("\n" + FillNote)
 	r.WriteTable(&b)
 	markdown.WriteFailures(&b, r.Failures)

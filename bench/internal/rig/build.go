@@ -30,6 +30,9 @@ const (
 	TLSLoop  = "loop of crypto/tls, no HTTP"
 )
 
+// Usual are the servers whose versions the head of a report has.
+var Usual = []string{Event, Portable, Upstream, NetHTTP}
+
 // Server is a program to measure.
 type Server struct {
 	Name    string

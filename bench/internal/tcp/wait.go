@@ -45,9 +45,6 @@ var handlers = []handler{
 	{"mix", serving.Mixed, time.Millisecond, 10},
 }
 
-// waitServers are the servers of MeasureWait.
-var waitServers = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP}
-
 // waitLoads returns all rows: with GOMAXPROCS 1 and with all processors.
 func waitLoads() (all []waitLoad) {
 	for _, procs := range slices.Compact([]int{1, runtime.NumCPU()}) {
@@ -291,7 +288,7 @@ func writeWait(b *strings.Builder, r *study.Report, level string) {
 		fmt.Fprintf(b, "\n%s GOMAXPROCS %d\n", level, n)
 		table := markdown.Table{Header: []string{"handler, connections"}}
 		for _, g := range waitGoals {
-			for _, server := range waitServers {
+			for _, server := range rig.Usual {
 				table.Header = append(table.Header, g.figure+" "+waitColumns[server])
 			}
 			table.Header = append(table.Header, "event ÷ best other")
@@ -313,7 +310,7 @@ func waitCells(row *study.Row) []string {
 		cells[0] += " \\*"
 	}
 	for _, g := range waitGoals {
-		for _, server := range waitServers {
+		for _, server := range rig.Usual {
 			text := markdown.None
 			if row.Of(server) != nil {
 				text = fmt.Sprintf("%.0f", row.Get(server, g.figure).Median)
