@@ -55,7 +55,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	if opts.page {
 		err = rig.ReadJSON(filepath.Join(dir, opts.out, "peers.json"), r)
 	} else {
-		r, err = tcp.MeasurePeers(ctx, dir, opts.Options, progress.New(log))
+		r, err = study.Run(ctx, dir, tcp.Peers, opts.Options, progress.New(log), tcp.MeasurePeers)
 	}
 	if err != nil {
 		return err

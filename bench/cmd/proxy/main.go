@@ -19,7 +19,6 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/closedloop"
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/markdown"
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/study"
@@ -54,13 +53,8 @@ func (l load) Row() study.Row {
 // warmTime is how long a proxy is under load before anything counts.
 const warmTime = 200 * time.Millisecond
 
-func measure(ctx context.Context, dir string, opts study.Options, log *progress.Log) (r *study.Report, err error) {
-	s, err := study.New(dir, kind, opts, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	proxies, behind, missing, err := rig.BuildProxies(ctx, dir, s.Temp, opts.Modules)
+func measure(ctx context.Context, s *study.Study) (r *study.Report, err error) {
+	proxies, behind, missing, err := rig.BuildProxies(ctx, s.Dir, s.Temp, s.Modules)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func main() {
 type measurement struct {
 	asked   *bool
 	kind    *study.Kind
-	measure func(context.Context, string, study.Options, *progress.Log) (*study.Report, error)
+	measure study.Measurer
 }
 
 func define(f *command.Flags) command.Run {
@@ -56,8 +56,8 @@ func define(f *command.Flags) command.Run {
 		{f.Bool("slow", false, "measure requests beside slow ones instead; nothing is pinned then"), tcp.Slow, tcp.MeasureSlow},
 		{
 			f.Bool("wait", false, "measure handlers that wait instead; servers are pinned only with GOMAXPROCS 1 then"), tcp.Wait,
-			func(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
-				return tcp.MeasureWait(ctx, dir, opts, lasts, log)
+			func(ctx context.Context, s *study.Study) (*study.Report, error) {
+				return tcp.MeasureWait(ctx, s, lasts)
 			},
 		},
 	}
@@ -79,7 +79,7 @@ func define(f *command.Flags) command.Run {
 		return nil
 	})
 	return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
-		r, err := chosen.measure(ctx, dir, opts, log)
+		r, err := study.Run(ctx, dir, chosen.kind, opts, log, chosen.measure)
 		return command.Of(chosen.kind, r, err, "")
 	}
 }

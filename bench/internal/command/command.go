@@ -101,7 +101,7 @@ func Measure(name string, define func(f *Flags) Run) {
 
 // Study is the main function of a command with one measurement over sockets: flags are its usual
 // flags and their defaults.
-func Study(k *study.Kind, flags StudyFlags, measure func(context.Context, string, study.Options, *progress.Log) (*study.Report, error)) {
+func Study(k *study.Kind, flags StudyFlags, measure study.Measurer) {
 	Measure(k.Name, func(f *Flags) Run {
 		var opts study.Options
 		f.Study(&opts, flags.Rounds, flags.Seconds, flags.Rows)
@@ -113,7 +113,7 @@ func Study(k *study.Kind, flags StudyFlags, measure func(context.Context, string
 			if opts.TLS {
 				suffix = "-tls"
 			}
-			r, err := measure(ctx, dir, opts, log)
+			r, err := study.Run(ctx, dir, k, opts, log, measure)
 			return Of(k, r, err, suffix)
 		}
 	})

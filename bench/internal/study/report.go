@@ -209,6 +209,8 @@ type Kind struct {
 	// Overview has the servers of a table with one figure of all rows, and their names.
 	Overview []string
 	Goals    func(*Report) []Goal
+	TLS      bool // in any case, of some rows at least
+	Unpinned bool // in any case
 }
 
 // IdleRow is the kind of rows with the columns of Kind.Idle.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/study"
@@ -46,33 +45,38 @@ func kind(name, note, reference, referenceName string, goals func(*study.Report)
 var (
 	Repeated = kind("tcp", "All requests are the same.\n", rig.Floor, "C loop", Goals)
 	Varied   = kind("tcp-varied", "No two requests in a row are alike.\n", rig.Floor, "C loop", nil)
+	Peers    = peers()
 	OverTLS  = kind("tcp-tls", "Connections are kept.\n", rig.Nginx, rig.Nginx, TLSGoals)
 )
 
-// Measure measures the servers in dir, which is the bench folder, with wrk, over TLS if the
-// options ask for that.
-func Measure(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
-	if !opts.TLS {
-		return run(ctx, dir, Repeated, opts, log, loads, addFloor)
+func peers() *study.Kind {
+	k := *Varied
+	k.TLS = true
+	return &k
+}
+
+// Measure measures the servers with wrk, over TLS if the options ask for that.
+func Measure(ctx context.Context, s *study.Study) (*study.Report, error) {
+	if !s.TLS {
+		return run(ctx, s, loads, addFloor)
 	}
-	return run(ctx, dir, OverTLS, opts, log, tlsLoads(), func(ctx context.Context, s *study.Study) {
-		s.Add(rig.BuildTLSLoop(ctx, dir, s.Temp))
+	return run(ctx, s, tlsLoads(), func(ctx context.Context, s *study.Study) {
+		s.Add(rig.BuildTLSLoop(ctx, s.Dir, s.Temp))
 		s.Add(rig.NewNginx(ctx, s.Temp, rig.HelloSite()))
 	})
 }
 
 // MeasureVaried is Measure with varying requests.
-func MeasureVaried(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
-	return run(ctx, dir, Varied, opts, log, variedLoads(), addFloor)
+func MeasureVaried(ctx context.Context, s *study.Study) (*study.Report, error) {
+	return run(ctx, s, variedLoads(), addFloor)
 }
 
 // MeasurePeers measures the servers of other libraries, too, with loads of all kinds: varied
 // requests, TLS, handlers that wait.
-func MeasurePeers(ctx context.Context, dir string, opts study.Options, log *progress.Log) (*study.Report, error) {
-	opts.TLS = true // of some rows
-	r, err := run(ctx, dir, Varied, opts, log, peerLoads(), func(ctx context.Context, s *study.Study) {
+func MeasurePeers(ctx context.Context, s *study.Study) (*study.Report, error) {
+	r, err := run(ctx, s, peerLoads(), func(ctx context.Context, s *study.Study) {
 		addFloor(ctx, s)
-		others, missing := rig.BuildPeers(ctx, dir, s.Temp)
+		others, missing := rig.BuildPeers(ctx, s.Dir, s.Temp)
 		s.Servers = append(s.Servers, others...)
 		for _, what := range missing {
 			s.Miss(what)
@@ -87,15 +91,10 @@ func MeasurePeers(ctx context.Context, dir string, opts study.Options, log *prog
 func addFloor(ctx context.Context, s *study.Study) { s.Add(rig.BuildFloor(ctx, s.Dir, s.Temp)) }
 
 // run measures the usual servers and those that others adds.
-func run(ctx context.Context, dir string, k *study.Kind, opts study.Options, log *progress.Log, loads []load, others func(context.Context, *study.Study)) (*study.Report, error) {
+func run(ctx context.Context, s *study.Study, loads []load, others func(context.Context, *study.Study)) (*study.Report, error) {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return nil, wrk.ErrMissing
 	}
-	s, err := study.New(dir, k, opts, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
 	if err := s.Build(ctx); err != nil {
 		return nil, err
 	}

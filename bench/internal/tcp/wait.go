@@ -11,7 +11,6 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/closedloop"
 	"github.com/valyala/fasthttp/bench/internal/markdown"
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/stats"
@@ -81,14 +80,8 @@ var Wait = &study.Kind{
 	Columns: []study.Column{{Figure: study.Rate}, {Figure: study.P99}, {Figure: study.CPUs, Digits: 1}},
 }
 
-// MeasureWait measures handlers that wait; a run lasts for some time. dir is the bench folder. The
-// program must call closedloop.Main before anything else.
-func MeasureWait(ctx context.Context, dir string, opts study.Options, lasts time.Duration, log *progress.Log) (*study.Report, error) {
-	s, err := study.New(dir, Wait, opts, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
+// MeasureWait measures handlers that wait; a run lasts for some time. The program must call closedloop.Main before anything else.
+func MeasureWait(ctx context.Context, s *study.Study, lasts time.Duration) (*study.Report, error) {
 	if err := s.Build(ctx); err != nil {
 		return nil, err
 	}
@@ -97,7 +90,7 @@ func MeasureWait(ctx context.Context, dir string, opts study.Options, lasts time
 		return l.measure(ctx, s, server, backend, lasts)
 	}
 	r, err := study.Measure(ctx, s, waitLoads(), measure)
-	if err != nil || opts.Rounds == 1 || opts.Rounds >= doubtRounds { // a quick look judges nothing
+	if err != nil || s.Rounds == 1 || s.Rounds >= doubtRounds { // a quick look judges nothing
 		return r, err
 	}
 	doubts := slices.DeleteFunc(waitLoads(), func(l waitLoad) bool {
@@ -107,7 +100,7 @@ func MeasureWait(ctx context.Context, dir string, opts study.Options, lasts time
 	if len(doubts) == 0 {
 		return r, nil
 	}
-	log.Note(fmt.Sprintf("%s not met; measured anew with %s", markdown.Plural(len(doubts), "row"), markdown.Plural(doubtRounds, "round")))
+	s.Log.Note(fmt.Sprintf("%s not met; measured anew with %s", markdown.Plural(len(doubts), "row"), markdown.Plural(doubtRounds, "round")))
 	s.Rounds = doubtRounds
 	again, err := study.Measure(ctx, s, doubts, measure)
 	if err == nil {
