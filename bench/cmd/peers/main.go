@@ -53,23 +53,19 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	}
 	r := new(study.Report)
 	if opts.page {
-		err = rig.ReadJSON(filepath.Join(dir, opts.out, "peers.json"), r)
+		err = rig.ReadJSON(filepath.Join(rig.In(dir, opts.out), "peers.json"), r)
 	} else {
 		r, err = study.Run(ctx, dir, tcp.Peers, opts.Options, progress.New(log), tcp.MeasurePeers)
 	}
 	if err != nil {
 		return err
 	}
-	docs := opts.docs
-	if !filepath.IsAbs(docs) {
-		docs = filepath.Join(dir, docs)
-	}
 	if opts.Rows.String() != "" { // a part is no page
 		_, err := io.WriteString(out, page(r))
 		return err
 	}
+	docs, text := rig.In(dir, opts.docs), page(r)
 	images := filepath.Join(docs, "img")
-	text := page(r)
 	if err := errors.Join(
 		os.MkdirAll(images, 0o755),
 		os.WriteFile(filepath.Join(docs, "peers.md"), []byte(text), 0o644),

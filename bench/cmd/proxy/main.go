@@ -54,14 +54,13 @@ func (l load) Row() study.Row {
 const warmTime = 200 * time.Millisecond
 
 func measure(ctx context.Context, s *study.Study) (r *study.Report, err error) {
-	proxies, behind, missing, err := rig.BuildProxies(ctx, s.Dir, s.Temp, s.Modules)
+	proxies, behind, err := rig.BuildProxies(ctx, s.Dir, s.Temp, s.Modules)
 	if err != nil {
 		return nil, err
 	}
 	s.Servers = proxies
-	for _, text := range missing {
-		s.Miss(text)
-	}
+	s.Add(rig.NewNginx(ctx, s.Temp, rig.NginxProxy))
+	s.Add(rig.NewHaproxy(ctx, s.Temp))
 	backend, err := behind.Start(ctx, rig.Settings{Mode: serving.Plain, Place: s.ClientPlace, Procs: 1})
 	if err != nil {
 		return nil, err

@@ -64,12 +64,18 @@ func Met(met bool) string {
 // WriteResults writes a report to out, as Markdown, and to two files in the
 // folder, which is in dir unless it is absolute.
 func WriteResults(out io.Writer, dir, folder, name, markdown string, value any) error {
-	if !filepath.IsAbs(folder) {
-		folder = filepath.Join(dir, folder)
-	}
+	folder = In(dir, folder)
 	_, err := io.WriteString(out, markdown)
 	return errors.Join(err, WriteJSON(filepath.Join(folder, name+".json"), value),
 		os.WriteFile(filepath.Join(folder, name+".md"), []byte(markdown), 0o644))
+}
+
+// In returns a path, which is in dir unless it is absolute.
+func In(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // WriteJSON writes a value to a file, and creates its folder.

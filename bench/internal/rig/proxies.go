@@ -18,8 +18,8 @@ const (
 	Haproxy       = "haproxy"
 )
 
-// nginxProxy forwards over connections that are kept.
-var nginxProxy = NginxSite{
+// NginxProxy forwards over connections that are kept.
+var NginxProxy = NginxSite{
 	HTTP: "\tupstream behind { server BACKEND; keepalive 1024; keepalive_requests 1000000000; }\n",
 	Server: `		location / {
 			proxy_pass http://behind;
@@ -47,15 +47,13 @@ backend back
 	server one BACKEND
 `
 
-// BuildProxies compiles the proxies, and finds nginx and haproxy. missing has the reason for each
-// of the two if it finds none. backend is the server that they ask. They are started in mode
-// Forwards.
-func BuildProxies(ctx context.Context, dir, temp string, modules Modules) (proxies []*Server, backend *Server, missing []string, err error) {
+// BuildProxies compiles the proxies, and the server that they ask, backend. All proxies are started
+// in mode Forwards.
+func BuildProxies(ctx context.Context, dir, temp string, modules Modules) (proxies []*Server, backend *Server, err error) {
 	servers, err := buildFasthttp(ctx, dir, temp, modules, "fasthttp")
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	backend = servers[0]
 	for i, name := range []string{RawProxy, ReverseProxy, UpstreamProxy, UpstreamHand} {
 		proxy := *servers[i/2*2] // the event engine, and the published fasthttp
 		if proxy.Name = name; name == ReverseProxy || name == UpstreamHand {
@@ -63,20 +61,20 @@ func BuildProxies(ctx context.Context, dir, temp string, modules Modules) (proxi
 		}
 		proxies = append(proxies, &proxy)
 	}
-	if nginx, err := NewNginx(ctx, temp, nginxProxy); err != nil {
-		missing = append(missing, err.Error())
-	} else {
-		proxies = append(proxies, nginx)
+	return proxies, servers[0], nil
+}
+
+// NewHaproxy returns haproxy, with the folder temp for its configuration. It returns an error if
+// haproxy is not installed.
+func NewHaproxy(ctx context.Context, temp string) (*Server, error) {
+	path, version, err := daemon(ctx, Haproxy, Haproxy, "-v")
+	if err != nil {
+		return nil, err
 	}
-	if path, version, err := daemon(ctx, Haproxy, Haproxy, "-v"); err != nil {
-		missing = append(missing, err.Error())
-	} else {
-		version, _, _ = strings.Cut(version, " - ")
-		proxies = append(proxies, &Server{Name: Haproxy, Version: version, binary: path, args: func(addr string, settings Settings) ([]string, error) {
-			file := filepath.Join(temp, "haproxy.cfg")
-			text := strings.NewReplacer("ADDR", addr, "BACKEND", settings.Backend).Replace(haproxyConf)
-			return []string{"-db", "-f", file}, os.WriteFile(file, []byte(text), 0o600)
-		}})
-	}
-	return proxies, backend, missing, nil
+	version, _, _ = strings.Cut(version, " - ")
+	return &Server{Name: Haproxy, Version: version, binary: path, args: func(addr string, settings Settings) ([]string, error) {
+		file := filepath.Join(temp, "haproxy.cfg")
+		text := strings.NewReplacer("ADDR", addr, "BACKEND", settings.Backend).Replace(haproxyConf)
+		return []string{"-db", "-f", file}, os.WriteFile(file, []byte(text), 0o600)
+	}}, nil
 }
