@@ -30,8 +30,7 @@ func main() {
 			if err != nil {
 				return command.Result{}, err
 			}
-			failed, runs := r.Failed()
-			return command.Result{Name: "crowd", Markdown: r.Markdown(), Value: r, Failed: failed, Runs: runs}, nil
+			return command.Result{Name: "crowd", Markdown: r.Markdown(), Value: r, Head: r.Head}, nil
 		}
 	})
 }

@@ -73,5 +73,5 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	); err != nil {
 		return err
 	}
-	return command.Show(out, dir, opts.out, command.Result{Name: "peers", Markdown: text, Value: r, Failed: len(r.Failures), Runs: r.Runs})
+	return command.Show(out, dir, opts.out, command.Result{Name: "peers", Markdown: text, Value: r, Head: r.Head})
 }

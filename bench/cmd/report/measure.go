@@ -182,7 +182,7 @@ type part struct {
 
 var parts = []part{
 	{"rows", func(ctx context.Context, dir string, o options, all *results, log *progress.Log) (err error) {
-		all.Rows, _, err = compare.Measure(ctx, dir, compare.Options{Rounds: o.rounds, Benchtime: o.benchtime, Rows: o.rows, Modules: o.modules}, log)
+		all.Rows, err = compare.Measure(ctx, dir, compare.Options{Rounds: o.rounds, Benchtime: o.benchtime, Rows: o.rows, Modules: o.modules}, log)
 		return err
 	}},
 	{name: "varied"}, {name: "tcp"}, {name: "slow"}, {name: "wait"}, {name: "files"}, {name: "idle"}, {name: "crowd"},

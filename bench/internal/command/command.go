@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/study"
 )
@@ -45,10 +46,10 @@ func Main[O any](name string, parse func(args []string, help io.Writer) (O, erro
 
 // Result is the result of a measuring command.
 type Result struct {
-	Name         string // of its files
-	Markdown     string
-	Value        any // for the file with every sample
-	Failed, Runs int
+	Name     string // of its files
+	Markdown string
+	Value    any // for the file with every sample
+	Head     report.Head
 }
 
 // Of returns the result of a measurement over sockets. suffix is added to the name of its files.
@@ -56,7 +57,7 @@ func Of(k *study.Kind, r *study.Report, err error, suffix string) (Result, error
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{k.Name + suffix, k.Markdown(r), r, len(r.Failures), r.Runs}, nil
+	return Result{k.Name + suffix, k.Markdown(r), r, r.Head}, nil
 }
 
 // Show writes a result to out and into the folder for results, and returns an error if a run has
@@ -65,10 +66,10 @@ func Show(out io.Writer, dir, folder string, r Result) error {
 	if err := rig.WriteResults(out, dir, folder, r.Name, r.Markdown, r.Value); err != nil {
 		return err
 	}
-	if r.Failed == 0 {
-		return nil
+	if n := len(r.Head.Failures); n > 0 {
+		return fmt.Errorf("%d of %d runs failed", n, r.Head.Runs)
 	}
-	return fmt.Errorf("%d of %d runs failed", r.Failed, r.Runs)
+	return nil
 }
 
 // Run measures. dir is the bench folder.

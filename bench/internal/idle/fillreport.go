@@ -12,10 +12,7 @@ import (
 // FillReport reports how many connections a machine held.
 type FillReport struct {
 	report.Head
-	Servers  []*Filled `json:"servers"`
-	Failures []string  `json:"failures,omitempty"`
-
-	failed, runs int // servers
+	Servers []*Filled `json:"servers"`
 }
 
 // Filled is the result of one server. Figures of memory are bytes for each connection, except
@@ -41,7 +38,7 @@ type Filled struct {
 
 // add appends the result of a server: a row, or an error.
 func (r *FillReport) add(server string, row *Filled, err error) {
-	r.runs++
+	r.Runs++
 	if err == nil {
 		row.Server = server
 		r.Servers = append(r.Servers, row)
@@ -50,12 +47,8 @@ func (r *FillReport) add(server string, row *Filled, err error) {
 		}
 		err = fmt.Errorf("%s, the first: %s", markdown.Plural(row.Failed, "failure"), row.Wrong)
 	}
-	r.failed++
 	r.Failures = append(r.Failures, fmt.Sprintf("%s: %v", server, err))
 }
-
-// Failed returns the number of servers with a failure, and of all servers.
-func (r *FillReport) Failed() (n, all int) { return r.failed, r.runs }
 
 // FillNote explains the columns of WriteTable.
 const FillNote = "All connections are kept alive, and go to processes with GOMAXPROCS 1 that share a port. Each had one\n" +

@@ -95,10 +95,9 @@ func Group(name string) string {
 // Report is a whole comparison.
 type Report struct {
 	Head
-	Benchtime string   `json:"benchtime"`
-	Rows      []*Row   `json:"rows"`
-	Means     []Mean   `json:"geometric_means"`
-	Failures  []string `json:"failures,omitempty"`
+	Benchtime string `json:"benchtime"`
+	Rows      []*Row `json:"rows"`
+	Means     []Mean `json:"geometric_means"`
 }
 
 // Head is the common beginning of all reports.
@@ -107,6 +106,8 @@ type Head struct {
 	Versions map[string]string `json:"versions"` // by build or server
 	Date     string            `json:"date"`
 	Rounds   int               `json:"rounds"`
+	Failures []string          `json:"failures,omitempty"` // of runs
+	Runs     int               `json:"runs"`
 }
 
 // Machine is the machine on which the figures were taken.

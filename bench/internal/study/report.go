@@ -31,9 +31,7 @@ type Report struct {
 	Servers     []string `json:"servers"` // in the order of the tables
 	Rows        []*Row   `json:"rows"`
 	// Missing lists the servers and tools that were not installed.
-	Missing  []string `json:"missing,omitempty"`
-	Failures []string `json:"failures,omitempty"`
-	Runs     int      `json:"runs"`
+	Missing []string `json:"missing,omitempty"`
 }
 
 // Row has the figures of all servers under one load.
