@@ -85,16 +85,13 @@ func serving(b *testing.B, w wires, serve serve) dialing {
 	return dial
 }
 
-func serveItem(ln net.Listener) error {
-	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		if string(ctx.Path()) != "/item" {
-			ctx.Error("not found", fasthttp.StatusNotFound)
-			return
-		}
-		ctx.SetContentType(contentType)
-		ctx.SetBodyString(answer)
-	}}
-	return s.Serve(ln)
+func answerItem(ctx *fasthttp.RequestCtx) {
+	if string(ctx.Path()) != "/item" {
+		ctx.Error("not found", fasthttp.StatusNotFound)
+		return
+	}
+	ctx.SetContentType(contentType)
+	ctx.SetBodyString(answer)
 }
 
 func serveNetHTTPItem(ln net.Listener) error {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/cputime"
 )
 
@@ -122,17 +121,11 @@ func BenchmarkFilesTCP(b *testing.B) {
 	h := fileHandler(fileTree(b))
 	for _, row := range fileRows[:4] {
 		b.Run(row.name, func(b *testing.B) {
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			c, err := serving(b, overTCP, with(h))("")
 			if err != nil {
 				b.Fatal(err)
 			}
-			s := &fasthttp.Server{Handler: h}
-			served := make(chan error, 1)
-			go func() { served <- s.Serve(ln) }()
-			c, err := net.Dial("tcp", ln.Addr().String())
-			if err != nil {
-				b.Fatal(err)
-			}
+			defer c.Close()
 			request := []byte("GET " + row.target + " HTTP/1.1\r\n" + browserHead + row.fields + "\r\n")
 			size := ask(b, c, request)
 			buf := make([]byte, 256<<10)
@@ -154,13 +147,6 @@ func BenchmarkFilesTCP(b *testing.B) {
 			}
 			reportCPU(b, cputime.Used()-begin)
 			b.StopTimer()
-			_ = c.Close()
-			if err := s.Shutdown(); err != nil {
-				b.Fatal(err)
-			}
-			if err := await.Receive(b, "the end of Serve", served); err != nil {
-				b.Fatal(err)
-			}
 		})
 	}
 }

@@ -3,7 +3,6 @@ package bench
 import (
 	"bufio"
 	"bytes"
-	"io"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -17,51 +16,35 @@ const responseHeadText = "HTTP/1.1 200 OK\r\nServer: shop\r\nDate: " + dateText 
 // BenchmarkRequestHeaderRead reads the request head of the server benchmarks.
 func BenchmarkRequestHeaderRead(b *testing.B) {
 	var header fasthttp.RequestHeader
-	source := bytes.NewReader(getRequest)
-	reader := bufio.NewReader(source)
-	b.SetBytes(int64(len(getRequest)))
-	loop(b, func() bool {
-		source.Reset(getRequest)
-		reader.Reset(source)
-		err := header.Read(reader)
-		return err == nil && len(header.Host()) == len(uriHost)
+	readInTurn(b, getTexts, func(r *bufio.Reader) bool {
+		return header.Read(r) == nil && len(header.Host()) == len(uriHost)
 	})
 }
 
 func BenchmarkRequestHeaderWrite(b *testing.B) {
 	var header fasthttp.RequestHeader
-	if err := header.Read(bufio.NewReader(bytes.NewReader(getRequest))); err != nil {
-		b.Fatal(err)
-	}
-	writer := bufio.NewWriter(io.Discard)
-	loop(b, func() bool {
-		return header.Write(writer) == nil
-	})
+	readHead(b, &header, getRequest)
+	written(b, header.Write)
 }
 
 func BenchmarkResponseHeaderRead(b *testing.B) {
 	var header fasthttp.ResponseHeader
-	text := []byte(responseHeadText)
-	source := bytes.NewReader(text)
-	reader := bufio.NewReader(source)
-	b.SetBytes(int64(len(text)))
-	loop(b, func() bool {
-		source.Reset(text)
-		reader.Reset(source)
-		err := header.Read(reader)
-		return err == nil && header.ContentLength() == 512
+	readInTurn(b, [][]byte{[]byte(responseHeadText)}, func(r *bufio.Reader) bool {
+		return header.Read(r) == nil && header.ContentLength() == 512
 	})
 }
 
 func BenchmarkResponseHeaderWrite(b *testing.B) {
 	var header fasthttp.ResponseHeader
-	if err := header.Read(bufio.NewReader(bytes.NewReader([]byte(responseHeadText)))); err != nil {
+	readHead(b, &header, []byte(responseHeadText))
+	written(b, header.Write)
+}
+
+func readHead(b *testing.B, header interface{ Read(r *bufio.Reader) error }, text []byte) {
+	b.Helper()
+	if err := header.Read(bufio.NewReader(bytes.NewReader(text))); err != nil {
 		b.Fatal(err)
 	}
-	writer := bufio.NewWriter(io.Discard)
-	loop(b, func() bool {
-		return header.Write(writer) == nil
-	})
 }
 
 // requestHeader returns the header of a browser, followed by two fields that are not
@@ -69,9 +52,7 @@ func BenchmarkResponseHeaderWrite(b *testing.B) {
 func requestHeader(b *testing.B) *fasthttp.RequestHeader {
 	b.Helper()
 	header := new(fasthttp.RequestHeader)
-	if err := header.Read(bufio.NewReader(bytes.NewReader(getRequest))); err != nil {
-		b.Fatal(err)
-	}
+	readHead(b, header, getRequest)
 	header.Set("X-Forwarded-For", "192.0.2.7")
 	header.Set("X-Request-Id", "7f3a1c")
 	return header
@@ -79,6 +60,9 @@ func requestHeader(b *testing.B) *fasthttp.RequestHeader {
 
 // headerRows are calls on such a header.
 func headerRows() []row {
+	name, value := []byte("X-Request-Id"), []byte("0badcafe")
+	var dst []byte
+	var copied fasthttp.RequestHeader
 	return looped(requestHeader, []work[*fasthttp.RequestHeader]{
 		{"HeaderPeekKnown", func(h *fasthttp.RequestHeader) bool { return len(h.Peek("Host")) == len(uriHost) }},
 		// names that are not in their normalised form
@@ -99,52 +83,33 @@ func headerRows() []row {
 			h.Add("X-Request-Id", "7f3a1c")
 			return true
 		}},
-	})
-}
-
-// BenchmarkHeaderAdd fills an empty header with four fields.
-func BenchmarkHeaderAdd(b *testing.B) {
-	header := new(fasthttp.RequestHeader)
-	loop(b, func() bool {
-		header.Reset()
-		header.Add("Accept", "text/html")
-		header.Add("X-Forwarded-For", "192.0.2.7")
-		header.Add("X-Forwarded-For", "198.51.100.9")
-		header.Add("X-Request-Id", "7f3a1c")
-		return len(header.Peek("Accept")) == len("text/html")
-	})
-}
-
-func BenchmarkHeaderSetCanonical(b *testing.B) {
-	header := requestHeader(b)
-	name, value := []byte("X-Request-Id"), []byte("0badcafe")
-	loop(b, func() bool {
-		header.SetCanonical(name, value)
-		return len(header.PeekCanonical(name)) == len(value)
-	})
-}
-
-// BenchmarkHeaderAll copies all names and values, as a program that forwards them does.
-func BenchmarkHeaderAll(b *testing.B) {
-	header := requestHeader(b)
-	var dst []byte
-	loop(b, func() bool {
-		dst = dst[:0]
-		n := 0
-		for name, value := range header.All() {
-			dst = append(append(dst, name...), value...)
-			n++
-		}
-		return n == 6
-	})
-}
-
-func BenchmarkHeaderCopyTo(b *testing.B) {
-	header := requestHeader(b)
-	var dst fasthttp.RequestHeader
-	loop(b, func() bool {
-		header.CopyTo(&dst)
-		return len(dst.Host()) == len(uriHost)
+		// fills an empty header with four fields
+		{"HeaderAdd", func(h *fasthttp.RequestHeader) bool {
+			h.Reset()
+			h.Add("Accept", "text/html")
+			h.Add("X-Forwarded-For", "192.0.2.7")
+			h.Add("X-Forwarded-For", "198.51.100.9")
+			h.Add("X-Request-Id", "7f3a1c")
+			return len(h.Peek("Accept")) == len("text/html")
+		}},
+		{"HeaderSetCanonical", func(h *fasthttp.RequestHeader) bool {
+			h.SetCanonical(name, value)
+			return len(h.PeekCanonical(name)) == len(value)
+		}},
+		// copies all names and values, as a program that forwards them does
+		{"HeaderAll", func(h *fasthttp.RequestHeader) bool {
+			dst = dst[:0]
+			n := 0
+			for name, value := range h.All() {
+				dst = append(append(dst, name...), value...)
+				n++
+			}
+			return n == 6
+		}},
+		{"HeaderCopyTo", func(h *fasthttp.RequestHeader) bool {
+			h.CopyTo(&copied)
+			return len(copied.Host()) == len(uriHost)
+		}},
 	})
 }
 
@@ -164,9 +129,7 @@ func BenchmarkResponseHeaderSet(b *testing.B) {
 
 func BenchmarkResponseHeaderPeek(b *testing.B) {
 	var header fasthttp.ResponseHeader
-	if err := header.Read(bufio.NewReader(bytes.NewReader([]byte(responseHeadText)))); err != nil {
-		b.Fatal(err)
-	}
+	readHead(b, &header, []byte(responseHeadText))
 	loop(b, func() bool {
 		return len(header.Peek("Content-Type"))+len(header.Peek("ETag"))+len(header.Peek("X-Request-Id")) ==
 			len("application/json"+`"5f2b9c1d"`+"7f3a1c")
@@ -178,13 +141,5 @@ func BenchmarkHasAcceptEncoding(b *testing.B) {
 	header.Set("Accept-Encoding", "gzip, deflate, br, zstd")
 	loop(b, func() bool {
 		return header.HasAcceptEncoding("br")
-	})
-}
-
-func BenchmarkAppendNormalizedHeaderKey(b *testing.B) {
-	var dst []byte
-	loop(b, func() bool {
-		dst = fasthttp.AppendNormalizedHeaderKey(dst[:0], "x-forwarded-for")
-		return len(dst) == len("X-Forwarded-For")
 	})
 }

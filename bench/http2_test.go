@@ -84,13 +84,11 @@ func benchNetHTTP2(b *testing.B, handler http.HandlerFunc, messages []fakeh2.Mes
 
 func driveHTTP2(b *testing.B, serve func(net.Listener) error, messages []fakeh2.Message, streams int) {
 	b.Helper()
-	ln, err := fakeh2.New(http2Config(messages, b.N, fewClients(), streams))
+	ln, err := fakeh2.New(fakeh2.Config{
+		Messages: messages, ContentType: contentType, Body: answer, Requests: b.N, Clients: fewClients(), Streams: streams,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	driveClients(b, ln, serve)
-}
-
-func http2Config(messages []fakeh2.Message, requests, clients, streams int) fakeh2.Config {
-	return fakeh2.Config{Messages: messages, ContentType: contentType, Body: answer, Requests: requests, Clients: clients, Streams: streams}
 }

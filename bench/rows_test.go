@@ -26,7 +26,7 @@ const harness = "Harness"
 
 func rows() []row {
 	var all []row
-	for _, list := range [][]row{serverRows(), harnessRows(), http2ServerRows(), tlsRows(), clientRows(), http2ClientRows(), pipelineRows(), argsRows(), headerRows(), textRows()} {
+	for _, list := range [][]row{serverRows(), harnessRows(), http2ServerRows(), tlsRows(), clientRows(), http2ClientRows(), pipelineRows(), argsRows(), uriRows(), cookieRows(), headerRows(), textRows()} {
 		all = append(all, list...)
 	}
 	return all
@@ -101,8 +101,8 @@ func serverRows() (all []row) {
 		prefix                string
 		get, post, variedPost serve
 	}{
-		{"", serveGet, servePost, serveVariedPost},
-		{netHTTP, serveNetHTTPGet, serveNetHTTPPost, serveNetHTTPVariedPost},
+		{"", with(answerGet), with(answerPost), with(answerVariedPost)},
+		{netHTTP, withNetHTTP(answerNetHTTPGet), withNetHTTP(answerNetHTTPPost), withNetHTTP(answerNetHTTPVariedPost)},
 	} {
 		add := func(name string, s serve, clients func() fakenet.Config) {
 			all = append(all, driven(of.prefix+"Server"+name, s, clients))
@@ -191,7 +191,7 @@ func clientRows() (all []row) {
 			add("Get", w, calling{kind: getCall, parallel: n, dial: to})
 			add("GetTimeout", w, calling{kind: getTimeoutCall, parallel: n, dial: to})
 			add("Post", w, calling{kind: postCall, parallel: n, dial: to})
-			real := calling{kind: getCall, parallel: n, dial: func(b *testing.B) dialing { return serving(b, w, serveItem) },
+			real := calling{kind: getCall, parallel: n, dial: func(b *testing.B) dialing { return serving(b, w, with(answerItem)) },
 				dialNetHTTP: func(b *testing.B) dialing { return serving(b, w, serveNetHTTPItem) }}
 			if n == 10_000 && w == overTCP {
 				real.conns = mostConnections

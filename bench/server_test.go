@@ -89,9 +89,19 @@ func reportCPU(b *testing.B, used time.Duration) {
 	}
 }
 
-func serveGet(ln net.Listener) error {
-	s := &fasthttp.Server{Handler: answerGet}
-	return s.Serve(ln)
+// with and withNetHTTP return servers with a handler.
+func with(h fasthttp.RequestHandler) serve {
+	return func(ln net.Listener) error {
+		s := &fasthttp.Server{Handler: h}
+		return s.Serve(ln)
+	}
+}
+
+func withNetHTTP(h http.HandlerFunc) serve {
+	return func(ln net.Listener) error {
+		s := &http.Server{Handler: h}
+		return s.Serve(ln)
+	}
 }
 
 func answerGet(ctx *fasthttp.RequestCtx) {
@@ -102,20 +112,12 @@ func answerGet(ctx *fasthttp.RequestCtx) {
 	ctx.Success(contentType, answerBytes)
 }
 
-func servePost(ln net.Listener) error {
-	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		if !ctx.IsPost() || !bytes.Equal(ctx.PostBody(), postBodyBytes) {
-			ctx.Error("not the POST that was sent", fasthttp.StatusBadRequest)
-			return
-		}
-		ctx.Success(contentType, answerBytes)
-	}}
-	return s.Serve(ln)
-}
-
-func serveNetHTTPGet(ln net.Listener) error {
-	s := &http.Server{Handler: http.HandlerFunc(answerNetHTTPGet)}
-	return s.Serve(ln)
+func answerPost(ctx *fasthttp.RequestCtx) {
+	if !ctx.IsPost() || !bytes.Equal(ctx.PostBody(), postBodyBytes) {
+		ctx.Error("not the POST that was sent", fasthttp.StatusBadRequest)
+		return
+	}
+	ctx.Success(contentType, answerBytes)
 }
 
 func answerNetHTTPGet(w http.ResponseWriter, r *http.Request) {
@@ -127,17 +129,14 @@ func answerNetHTTPGet(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answerBytes)
 }
 
-func serveNetHTTPPost(ln net.Listener) error {
-	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil || r.Method != http.MethodPost || !bytes.Equal(body, postBodyBytes) {
-			http.Error(w, "not the POST that was sent", http.StatusBadRequest)
-			return
-		}
-		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(answerBytes)
-	})}
-	return s.Serve(ln)
+func answerNetHTTPPost(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.Method != http.MethodPost || !bytes.Equal(body, postBodyBytes) {
+		http.Error(w, "not the POST that was sent", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	_, _ = w.Write(answerBytes)
 }
 
 const (
@@ -197,16 +196,16 @@ func TestServersAnswerTheHarness(t *testing.T) {
 		serve func(net.Listener) error
 		texts [][]byte
 	}{
-		{"fasthttp GET", serveGet, [][]byte{getRequest}},
-		{"fasthttp POST", servePost, [][]byte{postRequest}},
-		{"fasthttp visitors", serveGet, visitors},
-		{"fasthttp proxied", serveGet, proxied},
-		{"fasthttp posts", serveVariedPost, posts},
-		{"net/http GET", serveNetHTTPGet, [][]byte{getRequest}},
-		{"net/http POST", serveNetHTTPPost, [][]byte{postRequest}},
-		{"net/http visitors", serveNetHTTPGet, visitors},
-		{"net/http proxied", serveNetHTTPGet, proxied},
-		{"net/http posts", serveNetHTTPVariedPost, posts},
+		{"fasthttp GET", with(answerGet), [][]byte{getRequest}},
+		{"fasthttp POST", with(answerPost), [][]byte{postRequest}},
+		{"fasthttp visitors", with(answerGet), visitors},
+		{"fasthttp proxied", with(answerGet), proxied},
+		{"fasthttp posts", with(answerVariedPost), posts},
+		{"net/http GET", withNetHTTP(answerNetHTTPGet), [][]byte{getRequest}},
+		{"net/http POST", withNetHTTP(answerNetHTTPPost), [][]byte{postRequest}},
+		{"net/http visitors", withNetHTTP(answerNetHTTPGet), visitors},
+		{"net/http proxied", withNetHTTP(answerNetHTTPGet), proxied},
+		{"net/http posts", withNetHTTP(answerNetHTTPVariedPost), posts},
 		{"bare", serveBare, [][]byte{getRequest}},
 	}
 	shapes := []struct {

@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,7 +17,7 @@ const tlsConns = 8
 
 // benchTLS measures a server together with a crypto/tls client, which takes about as much time
 // as the server.
-func benchTLS(b *testing.B, serve func(ln net.Listener, cert tls.Certificate) (stop func() error), texts [][]byte) {
+func benchTLS(b *testing.B, serverWith func(tls.Certificate) serve, texts [][]byte) {
 	b.Helper()
 	certPEM, keyPEM, err := fasthttp.GenerateTestCertificate("localhost")
 	if err != nil {
@@ -28,29 +27,16 @@ func benchTLS(b *testing.B, serve func(ln net.Listener, cert tls.Certificate) (s
 	if err != nil {
 		b.Fatal(err)
 	}
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	stop := serve(ln, cert)
+	dial := serving(b, overTCP, serverWith(cert))
 	conns := make([]net.Conn, tlsConns)
-	defer func() {
-		for _, c := range conns {
-			if c != nil {
-				_ = c.Close()
-			}
-		}
-		if err := stop(); err != nil {
-			b.Error(err)
-		}
-	}()
 	buf := make([]byte, 4096)
 	for i := range conns {
-		c, err := tls.Dial("tcp4", ln.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+		c, err := dial("")
 		if err != nil {
 			b.Fatal(err)
 		}
-		conns[i] = c
+		defer c.Close()
+		conns[i] = tls.Client(c, &tls.Config{InsecureSkipVerify: true})
 		if err := exchangeTLS(conns[i:i+1], texts, 0, buf); err != nil {
 			b.Fatal(err)
 		}
@@ -85,27 +71,17 @@ func exchangeTLS(conns []net.Conn, texts [][]byte, n int, buf []byte) error {
 	return nil
 }
 
-func serveTLS(ln net.Listener, cert tls.Certificate) (stop func() error) {
+func serveTLS(cert tls.Certificate) serve {
 	s := &fasthttp.Server{Handler: answerGet, TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}}}
-	served := make(chan error, 1)
-	go func() { served <- s.ServeTLS(ln, "", "") }()
-	return func() error { return errors.Join(s.Shutdown(), <-served) }
+	return func(ln net.Listener) error { return s.ServeTLS(ln, "", "") }
 }
 
-func serveNetHTTPTLS(ln net.Listener, cert tls.Certificate) (stop func() error) {
+func serveNetHTTPTLS(cert tls.Certificate) serve {
 	s := &http.Server{
 		Handler:   http.HandlerFunc(answerNetHTTPGet),
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}},
 		Protocols: new(http.Protocols),
 	}
 	s.Protocols.SetHTTP1(true)
-	served := make(chan error, 1)
-	go func() { served <- s.ServeTLS(ln, "", "") }()
-	return func() error {
-		err := s.Close()
-		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
-			err = errors.Join(err, ended)
-		}
-		return err
-	}
+	return func(ln net.Listener) error { return s.ServeTLS(ln, "", "") }
 }

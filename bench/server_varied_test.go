@@ -33,22 +33,12 @@ func browserRequest() (request []byte) {
 // variedClients is the number of clients in all rows but those with ten thousand.
 const variedClients = 64
 
-func serveVariedPost(ln net.Listener) error {
-	s := &fasthttp.Server{Handler: answerVariedPost}
-	return s.Serve(ln)
-}
-
 func answerVariedPost(ctx *fasthttp.RequestCtx) {
 	if !ctx.IsPost() || len(ctx.PostBody()) != ctx.Request.Header.ContentLength() {
 		ctx.Error("not the POST that was sent", fasthttp.StatusBadRequest)
 		return
 	}
 	ctx.Success(contentType, answerBytes)
-}
-
-func serveNetHTTPVariedPost(ln net.Listener) error {
-	s := &http.Server{Handler: http.HandlerFunc(answerNetHTTPVariedPost)}
-	return s.Serve(ln)
 }
 
 func answerNetHTTPVariedPost(w http.ResponseWriter, r *http.Request) {

@@ -76,5 +76,9 @@ func textRows() []row {
 			*dst = fasthttp.AppendUnquotedArg((*dst)[:0], quoted)
 			return len(*dst) == len(plainText)
 		}},
+		{"AppendNormalizedHeaderKey", func(dst *[]byte) bool {
+			*dst = fasthttp.AppendNormalizedHeaderKey((*dst)[:0], "x-forwarded-for")
+			return len(*dst) == len("X-Forwarded-For")
+		}},
 	})
 }

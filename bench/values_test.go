@@ -107,120 +107,74 @@ func argsRows() []row {
 	})
 }
 
-func BenchmarkURIParse(b *testing.B) {
-	var uri fasthttp.URI
-	host, text := []byte(uriHost), []byte(uriText)
-	loop(b, func() bool {
-		err := uri.Parse(host, text)
-		return err == nil && string(uri.Path()) == "/catalogue/boots/"
-	})
-}
-
-// BenchmarkURIParsePlain parses the target of most requests: a path in normal form,
-// and a query.
-func BenchmarkURIParsePlain(b *testing.B) {
-	var uri fasthttp.URI
-	host, text := []byte(uriHost), []byte("/catalogue/boots/?size=42&sort=price")
-	loop(b, func() bool {
-		err := uri.Parse(host, text)
-		return err == nil && len(uri.Path()) == len("/catalogue/boots/")
-	})
-}
-
-func BenchmarkURIParseFull(b *testing.B) {
-	var uri fasthttp.URI
-	text := []byte(uriFull)
-	loop(b, func() bool {
-		err := uri.Parse(nil, text)
-		return err == nil && len(uri.Host()) == len(uriHost)
-	})
-}
-
-// BenchmarkURISetPath normalises a path with dot segments, repeated slashes and
-// escapes.
-func BenchmarkURISetPath(b *testing.B) {
-	var uri fasthttp.URI
-	loop(b, func() bool {
-		uri.Reset()
-		uri.SetPath("//catalogue/./red%20shoes//../boots/new/../")
-		return string(uri.Path()) == "/catalogue/boots/"
-	})
-}
-
-// BenchmarkURIUpdate resolves a relative reference, and one with another path.
-func BenchmarkURIUpdate(b *testing.B) {
-	var uri fasthttp.URI
-	text := []byte(uriFull)
-	loop(b, func() bool {
-		if err := uri.Parse(nil, text); err != nil {
-			return false
+func uriRows() []row {
+	host, text, full := []byte(uriHost), []byte(uriText), []byte(uriFull)
+	plain := []byte("/catalogue/boots/?size=42&sort=price")
+	parsed := func(b *testing.B) *fasthttp.URI {
+		u := new(fasthttp.URI)
+		if err := u.Parse(host, text); err != nil {
+			b.Fatal(err)
 		}
-		uri.Update("../sandals?size=40")
-		uri.Update("/basket")
-		return string(uri.Path()) == "/basket"
-	})
-}
-
-func BenchmarkURIRequestURI(b *testing.B) {
-	var uri fasthttp.URI
-	if err := uri.Parse([]byte(uriHost), []byte(uriText)); err != nil {
-		b.Fatal(err)
+		return u
 	}
-	loop(b, func() bool {
-		return len(uri.RequestURI()) == len("/catalogue/boots/?size=42&sort=price")
+	return looped(parsed, []work[*fasthttp.URI]{
+		{"URIParse", func(u *fasthttp.URI) bool {
+			return u.Parse(host, text) == nil && string(u.Path()) == "/catalogue/boots/"
+		}},
+		// the target of most requests: a path in normal form, and a query
+		{"URIParsePlain", func(u *fasthttp.URI) bool {
+			return u.Parse(host, plain) == nil && len(u.Path()) == len("/catalogue/boots/")
+		}},
+		{"URIParseFull", func(u *fasthttp.URI) bool { return u.Parse(nil, full) == nil && len(u.Host()) == len(uriHost) }},
+		// normalises a path with dot segments, repeated slashes and escapes
+		{"URISetPath", func(u *fasthttp.URI) bool {
+			u.Reset()
+			u.SetPath("//catalogue/./red%20shoes//../boots/new/../")
+			return string(u.Path()) == "/catalogue/boots/"
+		}},
+		// resolves a relative reference, and one with another path
+		{"URIUpdate", func(u *fasthttp.URI) bool {
+			if err := u.Parse(nil, full); err != nil {
+				return false
+			}
+			u.Update("../sandals?size=40")
+			u.Update("/basket")
+			return string(u.Path()) == "/basket"
+		}},
+		{"URIRequestURI", func(u *fasthttp.URI) bool { return len(u.RequestURI()) == len(plain) }},
+		{"URIQueryArgs", func(u *fasthttp.URI) bool {
+			return u.Parse(host, text) == nil && len(u.QueryArgs().Peek("sort")) == len("price")
+		}},
+		{"URIFullURI", func(u *fasthttp.URI) bool { return string(u.FullURI()) == uriFull }},
 	})
 }
 
-func BenchmarkURIQueryArgs(b *testing.B) {
-	var uri fasthttp.URI
-	host, text := []byte(uriHost), []byte(uriText)
-	loop(b, func() bool {
-		err := uri.Parse(host, text)
-		return err == nil && len(uri.QueryArgs().Peek("sort")) == len("price")
-	})
-}
-
-func BenchmarkURIFullURI(b *testing.B) {
-	var uri fasthttp.URI
-	if err := uri.Parse([]byte(uriHost), []byte(uriText)); err != nil {
-		b.Fatal(err)
-	}
-	loop(b, func() bool {
-		return string(uri.FullURI()) == uriFull
-	})
-}
-
-func BenchmarkCookieParse(b *testing.B) {
-	var cookie fasthttp.Cookie
-	loop(b, func() bool {
-		err := cookie.Parse(cookieText)
-		return err == nil && cookie.MaxAge() == 3600 && cookie.Secure()
-	})
-}
-
-func BenchmarkCookieAppend(b *testing.B) {
-	var cookie fasthttp.Cookie
-	if err := cookie.Parse(cookieText); err != nil {
-		b.Fatal(err)
-	}
-	var dst []byte
-	loop(b, func() bool {
-		dst = cookie.AppendBytes(dst[:0])
-		return len(dst) == len(cookieText)
-	})
-}
-
-// BenchmarkCookieDate appends a cookie that has an expiry time, and parses it.
-func BenchmarkCookieDate(b *testing.B) {
-	var cookie fasthttp.Cookie
+func cookieRows() []row {
 	date := time.Unix(784887151, 0)
 	var dst []byte
-	loop(b, func() bool {
-		cookie.Reset()
-		cookie.SetKey("session")
-		cookie.SetValue("5f2b9c1d7a3e")
-		cookie.SetExpire(date)
-		dst = cookie.AppendBytes(dst[:0])
-		return cookie.ParseBytes(dst) == nil && cookie.Expire().Equal(date)
+	parsed := func(b *testing.B) *fasthttp.Cookie {
+		c := new(fasthttp.Cookie)
+		if err := c.Parse(cookieText); err != nil {
+			b.Fatal(err)
+		}
+		return c
+	}
+	return looped(parsed, []work[*fasthttp.Cookie]{
+		{"CookieParse", func(c *fasthttp.Cookie) bool {
+			return c.Parse(cookieText) == nil && c.MaxAge() == 3600 && c.Secure()
+		}},
+		{"CookieAppend", func(c *fasthttp.Cookie) bool {
+			dst = c.AppendBytes(dst[:0])
+			return len(dst) == len(cookieText)
+		}},
+		// appends a cookie that has an expiry time, and parses it
+		{"CookieDate", func(c *fasthttp.Cookie) bool {
+			c.Reset()
+			c.SetKey("session")
+			c.SetValue("5f2b9c1d7a3e")
+			c.SetExpire(date)
+			dst = c.AppendBytes(dst[:0])
+			return c.ParseBytes(dst) == nil && c.Expire().Equal(date)
+		}},
 	})
 }

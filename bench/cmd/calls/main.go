@@ -11,22 +11,11 @@
 package main
 
 import (
-	"context"
-
 	"github.com/valyala/fasthttp/bench/internal/calls"
 	"github.com/valyala/fasthttp/bench/internal/command"
-	"github.com/valyala/fasthttp/bench/internal/progress"
-	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 func main() {
 	calls.Main()
-	command.Measure("calls", func(f *command.Flags) command.Run {
-		var opts study.Options
-		f.Study(&opts, 5, 3, "'100 callers'")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
-			r, err := calls.Measure(ctx, dir, opts, log)
-			return command.Of(calls.Kind, r, err)
-		}
-	})
+	command.Study(calls.Kind, command.StudyFlags{Rounds: 5, Seconds: 3, Rows: "'100 callers'"}, calls.Measure)
 }

@@ -23,12 +23,12 @@ func main() {
 		f.Text(&opts.Benchtime, "benchtime", "500ms", "100ms", "how long a run takes: a duration, or a number of operations as in 100000x")
 		f.Rows(&opts.Rows, "ServerGet or ^Args")
 		f.Modules(&opts.Modules)
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
-			r, runs, err := compare.Measure(ctx, dir, opts, log)
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
+			r, err := compare.Measure(ctx, dir, opts, log)
 			if err != nil {
 				return command.Result{}, err
 			}
-			return command.Result{Name: "compare", Markdown: r.Markdown(), Value: r, Failed: len(r.Failures), Runs: runs}, nil
+			return command.Result{Name: "compare", Markdown: r.Markdown(), Value: r, Head: r.Head}, nil
 		}
 	})
 }

@@ -36,9 +36,9 @@ func main() {
 		f.Rounds(&opts.Rounds, 9, 1)
 		f.Int(&opts.Seconds, "seconds", 2, 1, "how long a run takes")
 		f.Int(&l.conns, "conns", 512, 512, "connections")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
-			r, err := measure(ctx, dir, opts, l, log)
-			return command.Of(kind, r, err)
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
+			r, err := study.Run(ctx, dir, kind, opts, log, l.measure)
+			return command.Of(kind, r, err, "")
 		}
 	})
 }
@@ -74,13 +74,8 @@ func (l load) Row() study.Row {
 }
 
 // measure measures all setups, which take the place of servers.
-func measure(ctx context.Context, dir string, opts study.Options, l load, log progress.Log) (*study.Report, error) {
-	s, err := study.New(dir, kind, opts, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	server, err := rig.BuildEvent(ctx, dir, s.Temp)
+func (l load) measure(ctx context.Context, s *study.Study) (*study.Report, error) {
+	server, err := rig.BuildEvent(ctx, s.Dir, s.Temp)
 	if err != nil {
 		return nil, err
 	}

@@ -25,13 +25,12 @@ func main() {
 		var opts idle.FillOptions
 		f.Number(&opts.Conns, "conns", 0, 20_000, 0, "connections to all processes together; 0 for as many as descriptors and memory allow")
 		f.Modules(&opts.Modules)
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
 			r, err := idle.Fill(ctx, dir, opts, log)
 			if err != nil {
 				return command.Result{}, err
 			}
-			failed, runs := r.Failed()
-			return command.Result{Name: "crowd", Markdown: r.Markdown(), Value: r, Failed: failed, Runs: runs}, nil
+			return command.Result{Name: "crowd", Markdown: r.Markdown(), Value: r, Head: r.Head}, nil
 		}
 	})
 }

@@ -11,22 +11,12 @@
 package main
 
 import (
-	"context"
-
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/files"
-	"github.com/valyala/fasthttp/bench/internal/progress"
-	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 func main() {
-	command.Measure("files", func(f *command.Flags) command.Run {
-		var opts study.Options
-		f.Study(&opts, 3, 5, "'MiB' or 304")
-		f.BoolVar(&opts.TLS, "tls", false, "measure large files over TLS 1.3 instead")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
-			r, err := files.Measure(ctx, dir, opts, log)
-			return command.Of(files.Kind, r, err, command.Suffix{Wanted: opts.TLS, Name: "tls"})
-		}
-	})
+	command.Study(files.Kind, command.StudyFlags{
+		Rounds: 3, Seconds: 5, Rows: "'MiB' or 304", TLS: "measure large files over TLS 1.3 instead",
+	}, files.Measure)
 }

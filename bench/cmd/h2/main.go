@@ -12,22 +12,12 @@
 package main
 
 import (
-	"context"
-
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/h2load"
-	"github.com/valyala/fasthttp/bench/internal/progress"
-	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 func main() {
-	command.Measure("h2", func(f *command.Flags) command.Run {
-		var opts study.Options
-		f.Study(&opts, 5, 4, "'64 connections'")
-		f.BoolVar(&opts.TLS, "tls", false, "measure over TLS 1.3 instead")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
-			r, err := h2load.Measure(ctx, dir, opts, log)
-			return command.Of(h2load.Kind, r, err, command.Suffix{Wanted: opts.TLS, Name: "tls"})
-		}
-	})
+	command.Study(h2load.Kind, command.StudyFlags{
+		Rounds: 5, Seconds: 4, Rows: "'64 connections'", TLS: "measure over TLS 1.3 instead",
+	}, h2load.Measure)
 }

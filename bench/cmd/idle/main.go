@@ -20,18 +20,20 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 func main() {
 	idle.Crowd()
 	command.Measure("idle", func(f *command.Flags) command.Run {
 		opts := idle.Options{Speaks: idle.HTTP1}
+		var usual study.Options
 		f.Number(&opts.Conns, "conns", 0, 2000, 0, "connections for each server process; 0 for as many as its descriptors allow, up to 50000")
 		f.Int(&opts.Procs, "procs", 1, 1, "server processes; more than one listen on the same port, with SO_REUSEPORT")
 		overTLS := f.Bool("tls", false, fmt.Sprintf("speak TLS 1.3, over %d connections unless -conns says something else", idle.TLSConns))
 		http2 := f.Bool("http2", false, "speak HTTP/2 without TLS")
-		f.Rounds(&opts.Rounds, 3, 1)
-		f.Modules(&opts.Modules)
+		f.Rounds(&usual.Rounds, 3, 1)
+		f.Modules(&usual.Modules)
 		f.Check(func() error {
 			switch {
 			case *overTLS && *http2:
@@ -46,9 +48,14 @@ func main() {
 			}
 			return nil
 		})
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
-			r, err := idle.Measure(ctx, dir, opts, log)
-			return command.Of(idle.Kind(opts.Speaks), r, err, command.Suffix{Wanted: opts.Procs > 1, Name: fmt.Sprint(opts.Procs)})
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
+			kind := idle.Kind(opts.Speaks)
+			r, err := study.Run(ctx, dir, kind, usual, log, opts.Measure)
+			suffix := ""
+			if opts.Procs > 1 {
+				suffix = fmt.Sprintf("-%d", opts.Procs)
+			}
+			return command.Of(kind, r, err, suffix)
 		}
 	})
 }

@@ -24,9 +24,11 @@ func main() {
 		var conns int
 		f.Study(&opts, 5, 3, "'computes for 2ms'")
 		f.Int(&conns, "conns", 1000, 1000, "connections")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
-			r, err := overload.Measure(ctx, dir, opts, conns, log)
-			return command.Of(overload.Kind, r, err)
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
+			r, err := study.Run(ctx, dir, overload.Kind, opts, log, func(ctx context.Context, s *study.Study) (*study.Report, error) {
+				return overload.Measure(ctx, s, conns)
+			})
+			return command.Of(overload.Kind, r, err, "")
 		}
 	})
 }

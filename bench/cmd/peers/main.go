@@ -26,7 +26,7 @@ import (
 )
 
 type options struct {
-	tcp.Options
+	study.Options
 	out, docs string
 	page      bool // measure nothing
 }
@@ -36,14 +36,13 @@ func main() { command.Main("peers", parseFlags, run) }
 func parseFlags(args []string, help io.Writer) (options, error) {
 	var opts options
 	flags := command.New("peers", help)
-	flags.Study(&opts.Options.Options, 5, 2, "TLS")
+	flags.Study(&opts.Options, 5, 2, "TLS")
 	flags.StringVar(&opts.docs, "docs", "../docs", "folder to write peers.md to, and its chart to the folder img in it")
 	flags.BoolVar(&opts.page, "page", false, "write the page anew from results/peers.json, and measure nothing")
 	flags.Out(&opts.out)
 	if _, err := flags.Parse(args); err != nil {
 		return opts, err
 	}
-	opts.Others = rig.BuildPeers
 	return opts, nil
 }
 
@@ -54,23 +53,19 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	}
 	r := new(study.Report)
 	if opts.page {
-		err = rig.ReadJSON(filepath.Join(dir, opts.out, "peers.json"), r)
+		err = rig.ReadJSON(filepath.Join(rig.In(dir, opts.out), "peers.json"), r)
 	} else {
-		r, err = tcp.Measure(ctx, dir, opts.Options, progress.NewLines(log))
+		r, err = study.Run(ctx, dir, tcp.Peers, opts.Options, progress.New(log), tcp.MeasurePeers)
 	}
 	if err != nil {
 		return err
-	}
-	docs := opts.docs
-	if !filepath.IsAbs(docs) {
-		docs = filepath.Join(dir, docs)
 	}
 	if opts.Rows.String() != "" { // a part is no page
 		_, err := io.WriteString(out, page(r))
 		return err
 	}
+	docs, text := rig.In(dir, opts.docs), page(r)
 	images := filepath.Join(docs, "img")
-	text := page(r)
 	if err := errors.Join(
 		os.MkdirAll(images, 0o755),
 		os.WriteFile(filepath.Join(docs, "peers.md"), []byte(text), 0o644),
@@ -78,5 +73,5 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	); err != nil {
 		return err
 	}
-	return command.Show(out, dir, opts.out, command.Result{Name: "peers", Markdown: text, Value: r, Failed: len(r.Failures), Runs: r.Runs})
+	return command.Show(out, dir, opts.out, command.Result{Name: "peers", Markdown: text, Value: r, Head: r.Head})
 }

@@ -24,9 +24,7 @@ func page(r *study.Report) string {
 		"This page is written by `go run ./cmd/peers` in the folder `bench`. All servers answer varied requests, like those of\n" +
 		"browsers, programs and probes, with 13 bytes. They have one thread, or one processor, and the settings that their\n" +
 		"documentation gives for speed; [bench/servers](../bench/servers) has their source.\n\n")
-	m := r.Machine
-	fmt.Fprintf(&b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, markdown.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
-	fmt.Fprintf(&b, "- date: %s\n", r.Date)
+	fmt.Fprintf(&b, "- machine: %s\n- date: %s\n", r.Machine, r.Date)
 	for _, name := range names(r) {
 		if version := r.Versions[name]; version != "" && name != rig.Portable {
 			fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSuffix(name, ", event engine"), version)

@@ -19,7 +19,6 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/closedloop"
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/markdown"
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/study"
@@ -27,14 +26,7 @@ import (
 
 func main() {
 	closedloop.Main()
-	command.Measure("proxy", func(f *command.Flags) command.Run {
-		var opts study.Options
-		f.Study(&opts, 9, 1, "'16 connections'")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
-			r, err := measure(ctx, dir, opts, log)
-			return command.Of(kind, r, err)
-		}
-	})
+	command.Study(kind, command.StudyFlags{Rounds: 9, Seconds: 1, Rows: "'16 connections'"}, measure)
 }
 
 var kind = &study.Kind{
@@ -61,39 +53,31 @@ func (l load) Row() study.Row {
 // warmTime is how long a proxy is under load before anything counts.
 const warmTime = 200 * time.Millisecond
 
-func measure(ctx context.Context, dir string, opts study.Options, log progress.Log) (r *study.Report, err error) {
-	s, err := study.New(dir, kind, opts, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	proxies, behind, missing, err := rig.BuildProxies(ctx, dir, s.Temp, opts.Modules)
+func measure(ctx context.Context, s *study.Study) (r *study.Report, err error) {
+	proxies, behind, err := rig.BuildProxies(ctx, s.Dir, s.Temp, s.Modules)
 	if err != nil {
 		return nil, err
 	}
 	s.Servers = proxies
-	for _, text := range missing {
-		s.Miss(text)
-	}
+	s.Add(rig.NewNginx(ctx, s.Temp, rig.NginxProxy))
+	s.Add(rig.NewHaproxy(ctx, s.Temp))
 	backend, err := behind.Start(ctx, rig.Settings{Mode: serving.Plain, Place: s.ClientPlace, Procs: 1})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, backend.Stop()) }()
-	return study.Measure(ctx, s, []load{16, 64, 256}, func(ctx context.Context, l load, proxy *rig.Server) (got study.Figures, err error) {
-		p, err := proxy.StartProxy(ctx, s.Place, backend.Addr)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, p.Stop()) }()
-		var result closedloop.Result
-		cpu, err := study.CPU(threads{p}, func() (n int, err error) {
-			result, err = closedloop.Run(ctx, s.ClientPlace, closedloop.Load{
-				Addr: p.Addr, Conns: int(l), Path: "/", Every: 1, Warm: warmTime, Time: time.Duration(s.Seconds) * time.Second,
+	return study.Measure(ctx, s, []load{16, 64, 256}, func(ctx context.Context, l load, proxy *rig.Server) (study.Figures, error) {
+		settings := rig.Settings{Mode: serving.Forwards, Place: s.Place, Procs: 1, Backend: backend.Addr}
+		return s.With(ctx, proxy, settings, func(p *rig.Process) (study.Figures, error) {
+			var result closedloop.Result
+			cpu, err := study.CPU(threads{p}, func() (n int, err error) {
+				result, err = closedloop.Run(ctx, s.ClientPlace, closedloop.Load{
+					Addr: p.Addr, Conns: int(l), Path: "/", Every: 1, Warm: warmTime, Time: time.Duration(s.Seconds) * time.Second,
+				})
+				return result.Sent, err
 			})
-			return int(result.Sent), err
+			return study.Figures{study.CPUs: cpu, study.Rate: result.Rate, study.P99: study.Micros(result.P99)}, err
 		})
-		return study.Figures{study.CPUs: cpu, study.Rate: result.Rate, study.P99: study.Micros(result.P99)}, err
 	})
 }
 

@@ -57,7 +57,11 @@ func charts(r *results) []chart {
 		}
 	}
 	if row := idle.Of(r.Sockets[idleOne]); row != nil {
-		all = append(all, chart{idleChart, "Memory of an idle connection", idleBars(r, row).SVG()})
+		all = append(all, rowBars(row, idle.Resident, whole, idleChart, "Memory of an idle connection", plot.Amounts{
+			Title: "Resident memory of an idle connection, in bytes",
+			Note:  fmt.Sprintf("%s connections in one process, each after one request. Shorter is better.", thousands(row.Conns)),
+			Foot:  on(r, "Without the kernel's memory for sockets, which all pay alike."),
+		}))
 	}
 	loopback := on(r, "Loopback, one thread of the server.")
 	all = append(all, rowBars(tcp.LoadOf(r.Sockets[varied], tcp.Steady, 512), study.CPUs, decimal, requestChart, "Processor time of a request, 512 connections", plot.Amounts{
@@ -239,21 +243,6 @@ func cpuLines(r *results, loads *study.Report, of string) *plot.Lines {
 		}
 	}
 	return l
-}
-
-func idleBars(r *results, row *study.Row) *plot.Amounts {
-	a := &plot.Amounts{
-		Title: "Resident memory of an idle connection, in bytes",
-		Note:  fmt.Sprintf("%s connections in one process, each after one request. Shorter is better.", thousands(row.Conns)),
-		Foot:  on(r, "Without the kernel's memory for sockets, which all pay alike."),
-	}
-	for _, server := range serverOrder {
-		if row.Of(server) != nil {
-			v := row.Get(server, idle.Resident).Median
-			a.Bars = append(a.Bars, plot.Amount{Label: series[server].Name, Colour: series[server].Colour, Value: v, Text: whole(v)})
-		}
-	}
-	return a
 }
 
 // thousands writes a number with commas.

@@ -92,13 +92,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	inDir := func(path string) string {
-		if filepath.IsAbs(path) {
-			return path
-		}
-		return filepath.Join(dir, path)
-	}
-	file := filepath.Join(inDir(opts.out), "report.json")
+	file := filepath.Join(rig.In(dir, opts.out), "report.json")
 	all := new(results)
 	if len(opts.parts) < len(partNames()) {
 		// there may be no earlier run
@@ -106,7 +100,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 			return err
 		}
 	}
-	if err := measure(ctx, dir, opts, all, progress.NewLines(log)); err != nil {
+	if err := measure(ctx, dir, opts, all, progress.New(log)); err != nil {
 		return err
 	}
 	if all.empty() {
@@ -118,7 +112,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 		return err
 	}
 	p := page{results: all, goals: goals(all), notes: parseNotes(string(text))}
-	if err := p.write(inDir(opts.docs)); err != nil {
+	if err := p.write(rig.In(dir, opts.docs)); err != nil {
 		return err
 	}
 	if err := rig.WriteJSON(file, all); err != nil {

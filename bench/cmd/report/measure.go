@@ -107,114 +107,98 @@ type measuring struct {
 	part, name string
 	label      string // of missing tools
 	few        bool   // its figures hardly vary between rounds
-	measure    func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error)
+	tls        bool
+	kind       *study.Kind
+	measure    func(short bool) study.Measurer
 }
 
-// sockets measures servers with options of package tcp.
-func sockets(measure func(context.Context, string, tcp.Options, progress.Log) (*study.Report, error), change func(*tcp.Options)) func(context.Context, string, options, progress.Log) (*study.Report, error) {
-	return func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
-		opts := tcp.Options{Options: o.study()}
-		if change != nil {
-			change(&opts)
-		}
-		return measure(ctx, dir, opts, log)
-	}
-}
-
-// secure measures servers with TLS if tls is set.
-func secure(measure func(context.Context, string, study.Options, progress.Log) (*study.Report, error), tls bool) func(context.Context, string, options, progress.Log) (*study.Report, error) {
-	return func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
-		opts := o.study()
-		opts.TLS = tls
-		return measure(ctx, dir, opts, log)
-	}
+// always is for measurements that are the same in short runs.
+func always(measure study.Measurer) func(bool) study.Measurer {
+	return func(bool) study.Measurer { return measure }
 }
 
 // holding measures idle connections.
-func holding(opts idle.Options, shortConns int) func(context.Context, string, options, progress.Log) (*study.Report, error) {
-	return func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
+func holding(opts idle.Options, shortConns int) func(bool) study.Measurer {
+	return func(short bool) study.Measurer {
 		opts := opts
-		if opts.Options = o.study(); o.short {
+		if short {
 			opts.Conns = shortConns
 		}
-		return idle.Measure(ctx, dir, opts, log)
+		return opts.Measure
 	}
 }
 
+// waiting measures handlers that wait.
+func waiting(short bool) study.Measurer {
+	lasts := time.Second
+	if short {
+		lasts = 200 * time.Millisecond
+	}
+	return func(ctx context.Context, s *study.Study) (*study.Report, error) {
+		return tcp.MeasureWait(ctx, s, lasts)
+	}
+}
+
+// sockets measures WebSocket servers.
+func sockets(short bool) study.Measurer {
+	opts := ws.Options{Conns: 10_000, Servers: regexp.MustCompile("")}
+	if short {
+		opts.Conns = 2000
+	}
+	return opts.Measure
+}
+
 var studies = []measuring{
-	{part: "varied", name: varied, measure: sockets(tcp.Measure, func(o *tcp.Options) { o.Varied = true })},
-	{part: "tcp", name: repeated, measure: sockets(tcp.Measure, nil)},
-	{part: "slow", name: slow, few: true, measure: sockets(tcp.MeasureSlow, nil)},
+	{part: "varied", name: varied, kind: tcp.Varied, measure: always(tcp.MeasureVaried)},
+	{part: "tcp", name: repeated, kind: tcp.Repeated, measure: always(tcp.Measure)},
+	{part: "slow", name: slow, few: true, kind: tcp.Slow, measure: always(tcp.MeasureSlow)},
+	{part: "wait", name: wait, few: true, kind: tcp.Wait, measure: waiting},
+	{part: "files", name: file, few: true, kind: files.Kind, measure: always(files.Measure)},
+	{part: "idle", name: idleOne, few: true, kind: idle.Kind(idle.HTTP1), measure: holding(idle.Options{Procs: 1, Speaks: idle.HTTP1}, 0)},
 	{
-		part: "wait", name: wait, few: true,
-		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
-			lasts := time.Second
-			if o.short {
-				lasts = 200 * time.Millisecond
-			}
-			return tcp.MeasureWait(ctx, dir, o.study(), lasts, log)
-		},
-	},
-	{part: "files", name: file, few: true, measure: secure(files.Measure, false)},
-	{part: "idle", name: idleOne, few: true, measure: holding(idle.Options{Procs: 1, Speaks: idle.HTTP1}, 0)},
-	{
-		part: "crowd", name: idleMany, few: true,
+		part: "crowd", name: idleMany, few: true, kind: idle.Kind(idle.HTTP1),
 		measure: holding(idle.Options{Procs: idle.ManyProcs, Speaks: idle.HTTP1, Servers: []string{rig.Event}}, 2000),
 	},
-	{part: "calls", name: call, label: "Clients of HTTP/2: ", measure: secure(calls.Measure, true)},
-	{part: "tls", name: tlsLoads, label: "TLS: ", measure: sockets(tcp.Measure, func(o *tcp.Options) { o.TLS = true })},
-	{part: "tls", name: handshakes, label: "TLS: ", few: true, measure: sockets(tcp.MeasureHandshakes, nil)},
-	{part: "tls", name: flood, label: "TLS: ", few: true, measure: sockets(tcp.MeasureFlood, nil)},
-	{part: "tls", name: tlsFiles, label: "TLS: ", few: true, measure: secure(files.Measure, true)},
-	{part: "tls", name: tlsIdle, label: "TLS: ", few: true, measure: holding(idle.Options{Procs: 1, Speaks: idle.TLS}, 2000)},
-	{part: "http2", name: http2, label: "HTTP/2: ", measure: secure(h2load.Measure, false)},
-	{part: "http2", name: http2TLS, label: "HTTP/2: ", few: true, measure: secure(h2load.Measure, true)},
-	{part: "http2", name: http2Idle, label: "HTTP/2: ", few: true, measure: holding(idle.Options{Procs: 1, Speaks: idle.HTTP2}, 2000)},
-	{
-		part: "ws", name: webSocket, label: "WebSocket: ", few: true,
-		measure: func(ctx context.Context, dir string, o options, log progress.Log) (*study.Report, error) {
-			opts := ws.Options{Options: o.study(), Conns: 10_000, Servers: regexp.MustCompile("")}
-			if o.short {
-				opts.Conns = 2000
-			}
-			return ws.Measure(ctx, dir, opts, log)
-		},
-	},
+	{part: "calls", name: call, label: "Clients of HTTP/2: ", kind: calls.Kind, measure: always(calls.Measure)},
+	{part: "tls", name: tlsLoads, label: "TLS: ", tls: true, kind: tcp.OverTLS, measure: always(tcp.Measure)},
+	{part: "tls", name: handshakes, label: "TLS: ", few: true, kind: tcp.Handshakes, measure: always(tcp.MeasureHandshakes)},
+	{part: "tls", name: flood, label: "TLS: ", few: true, kind: tcp.Flood, measure: always(tcp.MeasureFlood)},
+	{part: "tls", name: tlsFiles, label: "TLS: ", few: true, tls: true, kind: files.Kind, measure: always(files.Measure)},
+	{part: "tls", name: tlsIdle, label: "TLS: ", few: true, kind: idle.Kind(idle.TLS), measure: holding(idle.Options{Procs: 1, Speaks: idle.TLS}, 2000)},
+	{part: "http2", name: http2, label: "HTTP/2: ", kind: h2load.Kind, measure: always(h2load.Measure)},
+	{part: "http2", name: http2TLS, label: "HTTP/2: ", few: true, tls: true, kind: h2load.Kind, measure: always(h2load.Measure)},
+	{part: "http2", name: http2Idle, label: "HTTP/2: ", few: true, kind: idle.Kind(idle.HTTP2), measure: holding(idle.Options{Procs: 1, Speaks: idle.HTTP2}, 2000)},
+	{part: "ws", name: webSocket, label: "WebSocket: ", few: true, kind: ws.Kind, measure: sockets},
 }
 
-// study returns the options of a measurement over sockets.
-func (o options) study() study.Options {
-	return study.Options{Rounds: o.rounds, Seconds: o.seconds, Pin: true, Modules: o.modules}
-}
-
-// fewer is the number of rounds for measurements that hardly vary between rounds.
-func fewer(o options) int { return min(o.rounds, 3) }
+// fewRounds is the most rounds of measurements that hardly vary between rounds.
+const fewRounds = 3
 
 // part is a separate measurement. A part without functions is a study.
 type part struct {
 	name    string
-	measure func(ctx context.Context, dir string, opts options, all *results, log progress.Log) error
+	measure func(ctx context.Context, dir string, opts options, all *results, log *progress.Log) error
 }
 
 var parts = []part{
-	{"rows", func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
-		all.Rows, _, err = compare.Measure(ctx, dir, compare.Options{Rounds: o.rounds, Benchtime: o.benchtime, Rows: o.rows, Modules: o.modules}, log)
+	{"rows", func(ctx context.Context, dir string, o options, all *results, log *progress.Log) (err error) {
+		all.Rows, err = compare.Measure(ctx, dir, compare.Options{Rounds: o.rounds, Benchtime: o.benchtime, Rows: o.rows, Modules: o.modules}, log)
 		return err
 	}},
 	{name: "varied"}, {name: "tcp"}, {name: "slow"}, {name: "wait"}, {name: "files"}, {name: "idle"}, {name: "crowd"},
-	{"fill", func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+	{"fill", func(ctx context.Context, dir string, o options, all *results, log *progress.Log) (err error) {
 		all.Fill, err = idle.Fill(ctx, dir, idle.FillOptions{Conns: o.conns, Modules: o.modules}, log)
 		return err
 	}},
 	{name: "calls"}, {name: "tls"}, {name: "http2"}, {name: "ws"},
-	{"size", func(ctx context.Context, dir string, o options, all *results, _ progress.Log) (err error) {
+	{"size", func(ctx context.Context, dir string, o options, all *results, _ *progress.Log) (err error) {
 		all.Size, err = binsize.Measure(ctx, dir, o.modules)
 		return err
 	}},
 }
 
 // run measures the part. If one of its measurements fails, it continues with the next.
-func (p part) run(ctx context.Context, dir string, o options, all *results, log progress.Log) error {
+func (p part) run(ctx context.Context, dir string, o options, all *results, log *progress.Log) error {
 	if p.measure != nil {
 		return p.measure(ctx, dir, o, all, log)
 	}
@@ -223,11 +207,11 @@ func (p part) run(ctx context.Context, dir string, o options, all *results, log 
 		if s.part != p.name {
 			continue
 		}
-		o := o
+		opts := study.Options{Rounds: o.rounds, Seconds: o.seconds, Pin: true, TLS: s.tls, Modules: o.modules}
 		if s.few {
-			o.rounds = fewer(o)
+			opts.Rounds = min(o.rounds, fewRounds)
 		}
-		r, err := s.measure(ctx, dir, o, log)
+		r, err := study.Run(ctx, dir, s.kind, opts, log, s.measure(o.short))
 		if err == nil {
 			all.Sockets[s.name] = r
 		} else if !errors.Is(err, wrk.ErrMissing) && !errors.Is(err, h2load.ErrMissing) {
@@ -276,7 +260,7 @@ func missing(look func(string) (string, error)) []string {
 
 // measure measures the requested parts. It records the failure of a part and continues
 // with the others. It returns an error only if the session was interrupted.
-func measure(ctx context.Context, dir string, opts options, all *results, log progress.Log) error {
+func measure(ctx context.Context, dir string, opts options, all *results, log *progress.Log) error {
 	all.Missing = missing(exec.LookPath)
 	for _, what := range all.Missing {
 		log.Note(what)

@@ -74,9 +74,7 @@ func (p *page) markdown() string {
 
 // writeMachine lists the machine, the versions and the time.
 func (p *page) writeMachine(b *strings.Builder) {
-	m := p.Machine
-	fmt.Fprintf(b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, markdown.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
-	fmt.Fprintf(b, "- Go: %s\n", m.Go)
+	fmt.Fprintf(b, "- machine: %s\n- Go: %s\n", p.Machine, p.Machine.Go)
 	for _, name := range []string{report.Ours, report.Upstream} {
 		if version := p.version(name); version != "" {
 			fmt.Fprintf(b, "- %s: %s\n", name, version)

@@ -53,7 +53,7 @@ func row(r study.Row, all map[string]figures) *study.Row {
 // measured returns a report with some rows.
 func measured(rows ...*study.Row) *study.Report {
 	r := &study.Report{
-		Head: rig.Head{
+		Head: report.Head{
 			Versions: map[string]string{rig.Event: "this tree at abc", rig.Upstream: "fasthttp v1.77.0", rig.NetHTTP: "go1.99", rig.Nginx: "nginx/9"},
 			Rounds:   2,
 		},
@@ -201,8 +201,7 @@ func sampleRows() *report.Report {
 		add(report.Upstream, name, 1, 0, times[1]...)
 	}
 	r := &report.Report{
-		Versions:  map[string]string{report.Ours: "this tree at abc", report.Upstream: "fasthttp v1.77.0"},
-		Rounds:    2,
+		Head:      report.Head{Versions: map[string]string{report.Ours: "this tree at abc", report.Upstream: "fasthttp v1.77.0"}, Rounds: 2},
 		Benchtime: "20ms",
 	}
 	c.Finish(r)

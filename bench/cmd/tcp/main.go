@@ -40,25 +40,24 @@ func main() {
 type measurement struct {
 	asked   *bool
 	kind    *study.Kind
-	measure func(context.Context, string, tcp.Options, progress.Log) (*study.Report, error)
+	measure study.Measurer
 }
 
 func define(f *command.Flags) command.Run {
-	var opts tcp.Options
+	var opts study.Options
 	var lasts time.Duration
-	f.Study(&opts.Options, 3, 5, "'^512 ' or pipelined")
-	f.BoolVar(&opts.Varied, "varied", false, "send the requests of browsers, programs and bots in turn instead of one again and again")
+	f.Study(&opts, 3, 5, "'^512 ' or pipelined")
 	f.BoolVar(&opts.TLS, "tls", false, "speak TLS 1.3")
 	all := []measurement{
-		{&opts.Varied, tcp.Varied, tcp.Measure},
+		{f.Bool("varied", false, "send the requests of browsers, programs and bots in turn instead of one again and again"), tcp.Varied, tcp.MeasureVaried},
 		{&opts.TLS, tcp.OverTLS, tcp.Measure},
 		{f.Bool("handshakes", false, "measure new connections over TLS 1.3 instead"), tcp.Handshakes, tcp.MeasureHandshakes},
 		{f.Bool("flood", false, "measure connections over TLS 1.3 beside floods of handshakes instead"), tcp.Flood, tcp.MeasureFlood},
 		{f.Bool("slow", false, "measure requests beside slow ones instead; nothing is pinned then"), tcp.Slow, tcp.MeasureSlow},
 		{
 			f.Bool("wait", false, "measure handlers that wait instead; servers are pinned only with GOMAXPROCS 1 then"), tcp.Wait,
-			func(ctx context.Context, dir string, opts tcp.Options, log progress.Log) (*study.Report, error) {
-				return tcp.MeasureWait(ctx, dir, opts.Options, lasts, log)
+			func(ctx context.Context, s *study.Study) (*study.Report, error) {
+				return tcp.MeasureWait(ctx, s, lasts)
 			},
 		},
 	}
@@ -79,8 +78,8 @@ func define(f *command.Flags) command.Run {
 		}
 		return nil
 	})
-	return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
-		r, err := chosen.measure(ctx, dir, opts, log)
-		return command.Of(chosen.kind, r, err)
+	return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
+		r, err := study.Run(ctx, dir, chosen.kind, opts, log, chosen.measure)
+		return command.Of(chosen.kind, r, err, "")
 	}
 }

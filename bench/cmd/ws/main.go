@@ -16,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/study"
 	"github.com/valyala/fasthttp/bench/internal/ws"
 	"github.com/valyala/fasthttp/bench/internal/wsload"
 )
@@ -24,12 +25,13 @@ func main() {
 	wsload.Main()
 	command.Measure("ws", func(f *command.Flags) command.Run {
 		var opts ws.Options
-		f.Study(&opts.Options, 5, 3, "'64 sockets'")
+		var usual study.Options
+		f.Study(&usual, 5, 3, "'64 sockets'")
 		f.Int(&opts.Conns, "conns", 10_000, 10_000, "sockets of the rows with many; fewer if descriptors do not suffice")
 		f.Matching(&opts.Servers, "servers", "measure only the servers", "'gws|C epoll'")
-		return func(ctx context.Context, dir string, log progress.Log) (command.Result, error) {
-			r, err := ws.Measure(ctx, dir, opts, log)
-			return command.Of(ws.Kind, r, err)
+		return func(ctx context.Context, dir string, log *progress.Log) (command.Result, error) {
+			r, err := study.Run(ctx, dir, ws.Kind, usual, log, opts.Measure)
+			return command.Of(ws.Kind, r, err, "")
 		}
 	})
 }

@@ -20,3 +20,19 @@ func Receive[T any](t testing.TB, what string, c <-chan T) (v T) {
 	}
 	return v
 }
+
+// Longer makes attempts with a load of a length, which doubles after each of them, until there is no
+// error: a machine that stands still may use the length up, so that the result does not say enough.
+// It gives up after more than a minute.
+func Longer(t testing.TB, length time.Duration, attempt func(length time.Duration) error) {
+	t.Helper()
+	for ; ; length *= 2 {
+		err := attempt(length)
+		if err == nil {
+			return
+		}
+		if length > time.Minute {
+			t.Fatalf("with a length of %v: %v", length, err)
+		}
+	}
+}

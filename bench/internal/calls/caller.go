@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/valyala/fasthttp/bench/internal/probe"
 	"github.com/valyala/fasthttp/bench/internal/protocols"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
@@ -26,7 +27,10 @@ const (
 
 var clients = []string{OursHTTP2, NetHTTPHTTP2, OursHTTP1, Bare}
 
-var errNoHTTP2 = errors.New("this client has no HTTP/2")
+var (
+	errNoHTTP2     = errors.New("this client has no HTTP/2")
+	errBareNoHTTP2 = errors.New("the server has not agreed to HTTP/2")
+)
 
 // target is what all calls ask for.
 const target = "/item?id=1729"
@@ -64,10 +68,7 @@ func (c *client) prepare() (crew, error) {
 		all.newCaller, err = c.netHTTP()
 	case Bare:
 		all.size, all.each = 1, c.job.Callers
-		var b *bare
-		if b, err = newBare(c); err == nil {
-			all.newCaller = func() func() error { return func() error { return b.calls(all.each) } }
-		}
+		all.newCaller, err = c.bare()
 	default:
 		err = fmt.Errorf("there is no client %q", c.job.Client)
 	}
@@ -125,5 +126,32 @@ func (c *client) netHTTP() (func() func() error, error) {
 			}
 			return nil
 		}
+	}, nil
+}
+
+// bare is a minimal HTTP/2 client: it sends requests encoded in advance, all callers' requests
+// in one write, and counts the streams that the server ends. Its calls cost only TLS and the
+// system; no client with crypto/tls can cost less.
+func (c *client) bare() (func() func() error, error) {
+	conn, err := c.dial(c.job.Addr)
+	if err != nil {
+		return nil, err
+	}
+	config := tlsConfig.Clone()
+	config.NextProtos = []string{"h2"}
+	secure := tls.Client(conn, config)
+	err = secure.Handshake()
+	if err == nil && secure.ConnectionState().NegotiatedProtocol != "h2" {
+		err = errBareNoHTTP2
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	const get, https, authority, path = 0x80 | 2, 0x80 | 7, 1, 4
+	fields := append([]byte{get, https, authority, byte(len(c.job.Addr))}, c.job.Addr...)
+	fields = append(append(fields, path, byte(len(target))), target...)
+	h2, buf := probe.NewHTTP2(secure, fields), make([]byte, 16<<10)
+	return func() func() error {
+		return func() error { return h2.Call(c.job.Callers, buf) }
 	}, nil
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/study"
@@ -57,7 +56,7 @@ var Kind = &study.Kind{
 		{Figure: conns},
 		{Figure: CPUs, Title: "CPU: ours with HTTP/2 ÷ this", From: OursHTTP2},
 	},
-	Goals: Goals,
+	Goals: Goals, TLS: true,
 }
 
 // most is the largest processor time of a call over TLS, as a share of net/http's.
@@ -82,17 +81,10 @@ func Goals(r *study.Report) (all []study.Goal) {
 	return all
 }
 
-// Measure builds the server in dir, which is the bench folder, and measures the clients. The
-// program must have called Main.
-func Measure(ctx context.Context, dir string, opts study.Options, log progress.Log) (*study.Report, error) {
-	opts.TLS = true
-	s, err := study.New(dir, Kind, opts, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	log.Note("building the server")
-	server, err := rig.BuildEvent(ctx, dir, s.Temp)
+// Measure builds the server, and measures the clients. The program must have called Main.
+func Measure(ctx context.Context, s *study.Study) (*study.Report, error) {
+	s.Log.Note("building the server")
+	server, err := rig.BuildEvent(ctx, s.Dir, s.Temp)
 	if err != nil {
 		return nil, err
 	}

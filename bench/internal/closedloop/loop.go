@@ -55,14 +55,8 @@ func (l Load) run(over <-chan struct{}) (r Result, err error) {
 		return r, err
 	}
 	defer p.sockets.Close()
-	for range p.conns {
-		nc, err := epoll.Dial(l.Addr, nil)
-		if err != nil {
-			return r, err
-		}
-		if err := p.sockets.Add(nc); err != nil {
-			return r, err
-		}
+	if err := p.sockets.Dial(l.Addr, l.Conns); err != nil {
+		return r, err
 	}
 	p.begin = time.Now()
 	for i := range p.conns {

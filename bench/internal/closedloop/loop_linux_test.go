@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/longer"
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
@@ -36,7 +36,7 @@ func start(t *testing.T) (addr string, all, waited *atomic.Int64) {
 }
 
 func TestEveryConnectionIsBusyAllTheTime(t *testing.T) {
-	longer.Until(t, 10*wait, func(length time.Duration) error {
+	await.Longer(t, 10*wait, func(length time.Duration) error {
 		addr, all, _ := start(t)
 		load := Load{Addr: addr, Conns: 8, Path: serving.WaitPath, Every: 1, Warm: wait, Time: length}
 		r, err := load.run(nil)
@@ -60,7 +60,7 @@ func TestEveryConnectionIsBusyAllTheTime(t *testing.T) {
 }
 
 func TestOneOfEveryIsForThePath(t *testing.T) {
-	longer.Until(t, 50*wait, func(length time.Duration) error {
+	await.Longer(t, 50*wait, func(length time.Duration) error {
 		addr, all, waited := start(t)
 		load := Load{Addr: addr, Conns: 4, Path: serving.WaitPath, Every: 5, Time: length}
 		r, err := load.run(nil)

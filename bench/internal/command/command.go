@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/study"
 )
@@ -45,31 +46,18 @@ func Main[O any](name string, parse func(args []string, help io.Writer) (O, erro
 
 // Result is the result of a measuring command.
 type Result struct {
-	Name         string // of its files
-	Markdown     string
-	Value        any // for the file with every sample
-	Failed, Runs int
+	Name     string // of its files
+	Markdown string
+	Value    any // for the file with every sample
+	Head     report.Head
 }
 
-// Of returns the result of a measurement over sockets. suffixes are added to the name of its
-// files if they are wanted.
-func Of(k *study.Kind, r *study.Report, err error, suffixes ...Suffix) (Result, error) {
+// Of returns the result of a measurement over sockets. suffix is added to the name of its files.
+func Of(k *study.Kind, r *study.Report, err error, suffix string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	name := k.Name
-	for _, s := range suffixes {
-		if s.Wanted {
-			name += "-" + s.Name
-		}
-	}
-	return Result{name, k.Markdown(r), r, len(r.Failures), r.Runs}, nil
-}
-
-// Suffix is a part of a name.
-type Suffix struct {
-	Wanted bool
-	Name   string
+	return Result{k.Name + suffix, k.Markdown(r), r, r.Head}, nil
 }
 
 // Show writes a result to out and into the folder for results, and returns an error if a run has
@@ -78,14 +66,14 @@ func Show(out io.Writer, dir, folder string, r Result) error {
 	if err := rig.WriteResults(out, dir, folder, r.Name, r.Markdown, r.Value); err != nil {
 		return err
 	}
-	if r.Failed == 0 {
-		return nil
+	if n := len(r.Head.Failures); n > 0 {
+		return fmt.Errorf("%d of %d runs failed", n, r.Head.Runs)
 	}
-	return fmt.Errorf("%d of %d runs failed", r.Failed, r.Runs)
+	return nil
 }
 
 // Run measures. dir is the bench folder.
-type Run func(ctx context.Context, dir string, log progress.Log) (Result, error)
+type Run func(ctx context.Context, dir string, log *progress.Log) (Result, error)
 
 // Measure is the main function of a measuring command. define defines its flags, beside -out.
 func Measure(name string, define func(f *Flags) Run) {
@@ -104,12 +92,39 @@ func Measure(name string, define func(f *Flags) Run) {
 		if err != nil {
 			return err
 		}
-		r, err := o.run(ctx, dir, progress.NewLines(log))
+		r, err := o.run(ctx, dir, progress.New(log))
 		if err != nil {
 			return err
 		}
 		return Show(out, dir, o.out, r)
 	})
+}
+
+// Study is the main function of a command with one measurement over sockets: flags are its usual
+// flags and their defaults.
+func Study(k *study.Kind, flags StudyFlags, measure study.Measurer) {
+	Measure(k.Name, func(f *Flags) Run {
+		var opts study.Options
+		f.Study(&opts, flags.Rounds, flags.Seconds, flags.Rows)
+		if flags.TLS != "" {
+			f.BoolVar(&opts.TLS, "tls", false, flags.TLS)
+		}
+		return func(ctx context.Context, dir string, log *progress.Log) (Result, error) {
+			suffix := ""
+			if opts.TLS {
+				suffix = "-tls"
+			}
+			r, err := study.Run(ctx, dir, k, opts, log, measure)
+			return Of(k, r, err, suffix)
+		}
+	})
+}
+
+// StudyFlags has the defaults of -rounds and -seconds, an example for -rows, and the usage of -tls,
+// "" for none.
+type StudyFlags struct {
+	Rounds, Seconds int
+	Rows, TLS       string
 }
 
 // Flags are the flags of a command. Some of them have another default when

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/report"
@@ -22,12 +21,11 @@ type Options struct {
 	Modules   rig.Modules
 }
 
-// Measure builds the benchmarks in dir, which is the bench folder, and runs them. The report
-// has the failed runs and the number of all runs.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *report.Report, runs int, err error) {
+// Measure builds the benchmarks in dir, which is the bench folder, and runs them.
+func Measure(ctx context.Context, dir string, opts Options, log *progress.Log) (r *report.Report, err error) {
 	temp, err := os.MkdirTemp("", "fasthttp-bench-")
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer os.RemoveAll(temp)
 
@@ -35,45 +33,31 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	for _, b := range builds {
 		log.Note(fmt.Sprintf("building the benchmarks, %s (%s)", b.name, b.modfile))
 		if err := b.make(ctx, dir, temp); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 	}
 	names, err := builds[0].benchmarks(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	steps := plan(names, opts.Rows, builds, processors())
 	if len(steps) == 0 {
-		return nil, 0, fmt.Errorf("no row matches %q", opts.Rows)
+		return nil, fmt.Errorf("no row matches %q", opts.Rows)
 	}
 
-	r = &report.Report{
-		Machine:   rig.Host(),
-		Versions:  map[string]string{},
-		Date:      time.Now().UTC().Format("2006-01-02 15:04 MST"),
-		Rounds:    opts.Rounds,
-		Benchtime: opts.Benchtime,
-	}
+	r = &report.Report{Head: rig.NewHead(nil, opts.Rounds), Benchtime: opts.Benchtime}
 	for _, b := range builds {
 		r.Versions[b.name] = b.version
 	}
 	r.Versions[report.NetHTTP] = r.Machine.Go
-	s := &session{
-		rounds: opts.Rounds,
-		steps:  steps,
-		run: func(ctx context.Context, s step) ([]byte, error) {
-			return s.command(ctx, dir, opts.Benchtime).CombinedOutput()
-		},
-		results: report.NewCollector(),
-		log:     log,
-	}
+	s := &session{Options: opts, dir: dir, steps: steps, results: report.NewCollector(), log: log}
 	if err := s.runAll(ctx); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if s.cpu != "" {
 		r.Machine.CPU = s.cpu
 	}
-	r.Failures = s.failures
+	r.Failures, r.Runs = s.failures, opts.Rounds*len(steps)
 	s.results.Finish(r)
-	return r, opts.Rounds * len(steps), nil
+	return r, nil
 }

@@ -15,13 +15,13 @@ import (
 
 // session runs all steps, round after round.
 type session struct {
-	rounds   int
+	Options
+	dir      string
 	steps    []step
-	run      func(context.Context, step) ([]byte, error)
 	results  *report.Collector
 	failures []string
 	cpu      string // as the benchmarks print it
-	log      progress.Log
+	log      *progress.Log
 }
 
 // runAll records a failed run and continues; it stops only when ctx ends. The weight of a step
@@ -31,10 +31,10 @@ func (s *session) runAll(ctx context.Context) error {
 	for _, step := range s.steps {
 		weight += step.weight()
 	}
-	s.log.Plan(s.rounds*len(s.steps), float64(s.rounds)*weight)
-	for round := range s.rounds {
+	s.log.Plan(s.Rounds*len(s.steps), float64(s.Rounds)*weight)
+	for round := range s.Rounds {
 		for _, step := range s.steps {
-			s.log.Begin(fmt.Sprintf("round %d/%d  %s  %s", round+1, s.rounds, step.row, step.build))
+			s.log.Begin(fmt.Sprintf("round %d/%d  %s  %s", round+1, s.Rounds, step.row, step.build))
 			results, err := s.runStep(ctx, step)
 			if ctx.Err() != nil {
 				return errors.New("interrupted")
@@ -63,7 +63,7 @@ func (s step) weight() float64 { return float64(len(s.procs)) }
 // runStep returns the results of a step, or an error. There is one result for each GOMAXPROCS
 // and each part of the benchmark.
 func (s *session) runStep(ctx context.Context, step step) ([]gobench.Result, error) {
-	text, err := s.run(ctx, step)
+	text, err := step.command(ctx, s.dir, s.Benchtime).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, tail(text))
 	}

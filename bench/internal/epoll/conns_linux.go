@@ -27,7 +27,7 @@ func New(batch int) (*Conns, error) {
 	return &Conns{set: set, events: make([]unix.EpollEvent, batch)}, nil
 }
 
-// Add takes over a connection of Dial. Package net no longer waits for it.
+// Add takes over a connection of package dial. Package net no longer waits for it.
 func (c *Conns) Add(nc net.Conn) error {
 	defer nc.Close()
 	raw, err := nc.(*net.TCPConn).SyscallConn()

@@ -3,11 +3,7 @@
 // New.
 package epoll
 
-import (
-	"net"
-	"syscall"
-	"time"
-)
+import "github.com/valyala/fasthttp/bench/internal/dial"
 
 // Event is what happened to a connection.
 type Event struct {
@@ -16,22 +12,16 @@ type Event struct {
 	Readable, Writable bool
 }
 
-// Dial connects to a server. The kernel keeps no such connection after its end, so that the ports
-// are free for the next run. control may set options of the socket before; it may be nil.
-func Dial(addr string, control func(fd uintptr) error) (net.Conn, error) {
-	const patience = time.Minute
-	dialer := net.Dialer{Timeout: patience, KeepAlive: -1}
-	if control != nil {
-		dialer.Control = func(_, _ string, c syscall.RawConn) (err error) {
-			if failed := c.Control(func(fd uintptr) { err = control(fd) }); failed != nil {
-				return failed
-			}
+// Dial connects to a server n times, and adds the connections.
+func (c *Conns) Dial(addr string, n int) error {
+	for range n {
+		nc, err := dial.TCP("", addr, nil)
+		if err == nil {
+			err = c.Add(nc)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	nc, err := dialer.Dial("tcp4", addr)
-	if err != nil {
-		return nil, err
-	}
-	return nc, nc.(*net.TCPConn).SetLinger(0)
+	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/study"
@@ -117,26 +116,21 @@ func TLSGoals(r *study.Report) []study.Goal {
 	return []study.Goal{g}
 }
 
-// Measure measures the servers. dir is the bench folder.
-func Measure(ctx context.Context, dir string, opts study.Options, log progress.Log) (*study.Report, error) {
+// Measure measures the servers.
+func Measure(ctx context.Context, s *study.Study) (*study.Report, error) {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return nil, wrk.ErrMissing
 	}
-	s, err := study.New(dir, Kind, opts, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
 	root, err := plant(s.Temp)
 	if err != nil {
 		return nil, err
 	}
-	if s.Servers, err = rig.BuildFiles(ctx, dir, s.Temp, opts.Modules); err != nil {
+	if s.Servers, err = rig.BuildFiles(ctx, s.Dir, s.Temp, s.Modules); err != nil {
 		return nil, err
 	}
 	s.Add(rig.NewNginx(ctx, s.Temp, site(root)))
 	all, scheme := slices.Clone(loads), "http://"
-	if opts.TLS {
+	if s.TLS {
 		all, scheme = large(), "https://"
 	}
 	return study.Measure(ctx, s, all, func(ctx context.Context, l load, server *rig.Server) (study.Figures, error) {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/study"
@@ -88,17 +87,12 @@ func Goals(r *study.Report) (all []study.Goal) {
 	return all
 }
 
-// Measure measures the servers. dir is the bench folder.
-func Measure(ctx context.Context, dir string, opts study.Options, log progress.Log) (*study.Report, error) {
+// Measure measures the servers.
+func Measure(ctx context.Context, s *study.Study) (*study.Report, error) {
 	program, err := exec.LookPath("h2load")
 	if err != nil {
 		return nil, ErrMissing
 	}
-	s, err := study.New(dir, Kind, opts, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
 	if err := s.Build(ctx, rig.Upstream); err != nil { // which has no HTTP/2
 		return nil, err
 	}

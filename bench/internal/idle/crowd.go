@@ -1,70 +1,49 @@
 package idle
 
 import (
-	"bufio"
 	"cmp"
+	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
+	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
 // A crowd is a process that holds connections; this program starts it from its own file. It
-// prints crowdOpen when it has opened them. For each line crowdGet it sends one request over
-// each and prints crowdGot. It drops them when its standard input ends. Each printed word is
-// followed by an outcome.
+// reports an outcome when it has opened them, and another one each time that it was asked to
+// crowdGet, which sends one request over each. Its end drops them.
 const (
 	crowdWord = "crowd"
-	crowdOpen = "open"
 	crowdGet  = "get"
-	crowdGot  = "got"
 )
 
 // outcome has the number of successful connections, and the error of the first that failed.
 type outcome struct {
-	conns int
-	wrong string
+	Conns int
+	Wrong string
 }
 
 func newOutcome(conns int, err error) outcome {
-	o := outcome{conns: conns}
+	o := outcome{Conns: conns}
 	if err != nil {
-		o.wrong = strings.Join(strings.Fields(err.Error()), " ")
+		o.Wrong = strings.Join(strings.Fields(err.Error()), " ")
 	}
 	return o
 }
 
-// said returns the line in which a crowd reports an outcome.
-func (o outcome) said(word string) string {
-	return strings.TrimSpace(fmt.Sprintf("%s %d %s", word, o.conns, o.wrong))
-}
-
-// parseOutcome parses such a line.
-func parseOutcome(line, word string) (outcome, error) {
-	said, rest, _ := strings.Cut(line, " ")
-	number, wrong, _ := strings.Cut(rest, " ")
-	conns, err := strconv.Atoi(number)
-	if said != word || err != nil || conns < 0 {
-		return outcome{}, fmt.Errorf("a crowd says %q", line)
-	}
-	return outcome{conns, wrong}, nil
-}
-
-// crowd is one such process: the number of its connections, and the network of its addresses.
+// crowd is the job of such a process: the number of its connections, and the network of their
+// addresses.
 type crowd struct {
-	network int // 1 for 127.0.1.0 and so on
-	conns   int
-	speaks  Protocol
+	Addr    string // of the server
+	Network int    // 1 for 127.0.1.0 and so on
+	Conns   int
+	Speaks  Protocol
 }
 
 // Protocol is the protocol of connections.
@@ -88,7 +67,7 @@ const sources = 200
 
 // source returns the local address of connection i.
 func (c crowd) source(i int) string {
-	return fmt.Sprintf("127.0.%d.%d", c.network, 1+i%sources)
+	return fmt.Sprintf("127.0.%d.%d", c.Network, 1+i%sources)
 }
 
 // crowdConns is the largest number of connections of a crowd.
@@ -101,14 +80,9 @@ func crowds(conns, limit int, speaks Protocol) []crowd {
 	var all []crowd
 	for i := range n {
 		share := (conns + i) / n // differ by one at most, and add up
-		all = append(all, crowd{network: 1 + i, conns: share, speaks: speaks})
+		all = append(all, crowd{Network: 1 + i, Conns: share, Speaks: speaks})
 	}
 	return all
-}
-
-// command returns the command line of the process.
-func (c crowd) command(self, addr string) []string {
-	return []string{self, crowdWord, "-addr", addr, "-network", strconv.Itoa(c.network), "-conns", strconv.Itoa(c.conns), "-speak", string(c.speaks)}
 }
 
 const (
@@ -119,8 +93,6 @@ const (
 	// mostErrors limits the wait for a server that does not answer: without it there could be
 	// a timeout for each connection.
 	mostErrors = 10
-	// crowdLife is how long the process runs at most.
-	crowdLife = 30 * time.Minute
 	// crowdGC is the growth of the heap, in percent, at which a crowd collects garbage. A
 	// crowd makes little garbage, and the servers need the memory.
 	crowdGC = 25
@@ -129,86 +101,34 @@ const (
 // Crowd runs the process as a crowd if its arguments request that, and then does not return. A
 // measuring command calls it first.
 func Crowd() {
-	if len(os.Args) < 2 || os.Args[1] != crowdWord {
-		return
-	}
-	if err := crowdMain(os.Args[2:]); err != nil {
-		fmt.Fprintln(os.Stderr, "idle:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// crowdMain is the main function of the process.
-func crowdMain(args []string) error {
-	flags := flag.NewFlagSet(crowdWord, flag.ContinueOnError)
-	addr := flags.String("addr", "", "address of the server")
-	var c crowd
-	flags.IntVar(&c.network, "network", 1, "network to connect from")
-	flags.IntVar(&c.conns, "conns", 0, "number of connections")
-	flags.StringVar((*string)(&c.speaks), "speak", string(HTTP1), "what the server speaks")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	time.AfterFunc(crowdLife, func() {
-		fmt.Fprintln(os.Stderr, "idle: nobody ended this crowd in time")
-		os.Exit(1)
+	rig.ConverseAs(crowdWord, func(ctx context.Context, c crowd) (any, func(string) (any, error), error) {
+		debug.SetGCPercent(crowdGC)
+		conns, err := c.open(ctx)
+		debug.FreeOSMemory() // other processes need it
+		return newOutcome(len(conns), err), func(said string) (any, error) {
+			if said != crowdGet {
+				return nil, fmt.Errorf("a crowd is asked for %q", said)
+			}
+			return getAll(ctx, conns), nil
+		}, nil
 	})
-	debug.SetGCPercent(crowdGC)
-	// The parent process may end before all connections are open.
-	asked, over := make(chan string, 1), make(chan struct{})
-	go func() {
-		defer close(over)
-		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-			asked <- lines.Text()
-		}
-	}()
-	conns, err := c.open(*addr, over)
-	return answer(os.Stdout, conns, newOutcome(len(conns), err), asked, over)
-}
-
-// answer reports the outcome of opening and executes the requested commands, until over is
-// closed.
-func answer(out io.Writer, conns []conn, opened outcome, asked <-chan string, over <-chan struct{}) error {
-	defer func() {
-		for _, conn := range conns {
-			_ = conn.Close()
-		}
-	}()
-	debug.FreeOSMemory() // other processes need it
-	if _, err := fmt.Fprintln(out, opened.said(crowdOpen)); err != nil {
-		return err
-	}
-	for {
-		select {
-		case word := <-asked:
-			if word != crowdGet {
-				return fmt.Errorf("a crowd is asked for %q", word)
-			}
-			if _, err := fmt.Fprintln(out, getAll(conns, over).said(crowdGot)); err != nil {
-				return err
-			}
-		case <-over:
-			return nil
-		}
-	}
 }
 
 // open opens the connections and sends one request on each. It returns the open connections,
-// and the first error. It gives up when over is closed.
-func (c crowd) open(addr string, over <-chan struct{}) ([]conn, error) {
-	conns := make([]conn, c.conns)
-	err := forEach(c.conns, crowdOpeners, over, func(i int) (err error) {
-		conns[i], err = open(c.source(i), addr, c.speaks)
+// and the first error. It gives up when ctx ends: the parent process may end before all are open.
+func (c crowd) open(ctx context.Context) ([]conn, error) {
+	conns := make([]conn, c.Conns)
+	err := forEach(ctx, c.Conns, crowdOpeners, func(i int) (err error) {
+		conns[i], err = open(c.source(i), c.Addr, c.Speaks)
 		return err
 	})
 	return slices.DeleteFunc(conns, func(c conn) bool { return c == nil }), err
 }
 
 // getAll sends one request over each connection.
-func getAll(conns []conn, over <-chan struct{}) outcome {
+func getAll(ctx context.Context, conns []conn) outcome {
 	var got atomic.Int64
-	err := forEach(len(conns), crowdAskers, over, func(i int) error {
+	err := forEach(ctx, len(conns), crowdAskers, func(i int) error {
 		err := conns[i].Get()
 		if err == nil {
 			got.Add(1)
@@ -220,18 +140,16 @@ func getAll(conns []conn, over <-chan struct{}) outcome {
 
 // forEach calls do for the numbers below n, on some goroutines, each of which stops after
 // mostErrors. It returns one of the errors.
-func forEach(n, goroutines int, over <-chan struct{}, do func(i int) error) error {
+func forEach(ctx context.Context, n, goroutines int, do func(i int) error) error {
 	errs := make([]error, goroutines)
 	var group sync.WaitGroup
 	for opener := range goroutines {
 		group.Go(func() {
 			failed := 0
 			for i := opener; i < n && failed < mostErrors; i += goroutines {
-				select {
-				case <-over:
+				if ctx.Err() != nil {
 					errs[opener] = errors.New("ended before all connections were served")
 					return
-				default:
 				}
 				if err := do(i); err != nil {
 					failed++

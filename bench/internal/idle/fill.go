@@ -1,18 +1,16 @@
 package idle
 
 import (
-	"github.com/valyala/fasthttp/bench/internal/study"
-
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/procfs"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
 // FillOptions configure how a machine is filled with connections.
@@ -27,7 +25,7 @@ type FillOptions struct {
 // connections as the machine allows, to processes that share a port, and sends one request
 // over each connection. The program must have called Crowd. A server that failed is in the
 // report.
-func Fill(ctx context.Context, dir string, opts FillOptions, log progress.Log) (*FillReport, error) {
+func Fill(ctx context.Context, dir string, opts FillOptions, log *progress.Log) (*FillReport, error) {
 	s, err := study.New(dir, &study.Kind{}, study.Options{Modules: opts.Modules}, log)
 	if err != nil {
 		return nil, err
@@ -38,17 +36,13 @@ func Fill(ctx context.Context, dir string, opts FillOptions, log progress.Log) (
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	if err := s.Build(ctx, rig.Portable, rig.NetHTTP); err != nil {
 		return nil, err
 	}
 	servers := s.Servers
 	r := &FillReport{Head: rig.NewHead(servers, 1)}
 	for _, server := range servers {
-		f := &filler{server: server, asked: opts.Conns, each: each, limit: limit, self: self, log: log}
+		f := &filler{server: server, asked: opts.Conns, each: each, limit: limit, log: log}
 		row, err := f.fill(ctx)
 		if ctx.Err() != nil {
 			return nil, errors.New("interrupted")
@@ -64,8 +58,7 @@ type filler struct {
 	asked  int // connections; 0 for as many as the machine allows
 	each   int // connections of a server process
 	limit  int // open files of a process
-	self   string
-	log    progress.Log
+	log    *progress.Log
 
 	cost float64 // bytes of a connection, at both ends and in the kernel; 0 if not known
 }
@@ -77,7 +70,6 @@ func (f *filler) session(conns int) *session {
 		procs:  max(1, (conns+f.each-1)/f.each),
 		cores:  1, // as children of package prefork
 		crowds: crowds(conns, f.limit, HTTP1),
-		self:   f.self,
 	}
 }
 
@@ -206,19 +198,19 @@ func (f *filler) openAll(ctx context.Context, h *holding, row *Filled) (spent ti
 		if err != nil {
 			return 0, 0, err
 		}
-		if !fits(m, c.conns, f.cost) {
+		if !fits(m, c.Conns, f.cost) {
 			row.Limit = fmt.Sprintf("memory: %d were planned, but only %s is left", row.Asked, gib(m.Room))
 			f.log.Note(f.server.Name + ": " + row.Limit)
 			break
 		}
-		tried += c.conns
+		tried += c.Conns
 		f.log.Begin(f.server.Name + ": opening")
 		took, err := h.open(ctx, c)
 		if err != nil {
-			f.log.End(float64(c.conns), fmt.Sprintf("FAILED: %v", err))
+			f.log.End(float64(c.Conns), fmt.Sprintf("FAILED: %v", err))
 			return 0, 0, fmt.Errorf("with %d connections open: %w", h.held, err)
 		}
-		f.log.End(float64(c.conns), fmt.Sprintf("%d connections, %.0f a second, %s of memory left", h.held, float64(c.conns)/took.Seconds(), gib(m.Room)))
+		f.log.End(float64(c.Conns), fmt.Sprintf("%d connections, %.0f a second, %s of memory left", h.held, float64(c.Conns)/took.Seconds(), gib(m.Room)))
 	}
 	return time.Since(begin), tried, nil
 }

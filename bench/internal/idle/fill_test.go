@@ -28,12 +28,12 @@ func TestFillHoldsConnectionsAndSendsARequestOverEach(t *testing.T) {
 	const conns = 500
 	var log strings.Builder
 	modules := rig.Modules{Ours: "go.mod", Upstream: "go.mod"} // the published one need not be available
-	r, err := Fill(t.Context(), "../..", FillOptions{Conns: conns, Modules: modules, each: 200}, progress.NewLines(&log))
+	r, err := Fill(t.Context(), "../..", FillOptions{Conns: conns, Modules: modules, each: 200}, progress.New(&log))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, all := r.Failed(); n != 0 || all != 2 || len(r.Servers) != 2 {
-		t.Fatalf("%d of %d failed: %q\n%s", n, all, r.Failures, log.String())
+	if len(r.Failures) != 0 || r.Runs != 2 || len(r.Servers) != 2 {
+		t.Fatalf("%d servers, failures %q\n%s", r.Runs, r.Failures, log.String())
 	}
 	for _, m := range r.Servers {
 		if m.Held != conns || m.Asked != conns || m.Processes != 3 || m.Failed != 0 || m.Limit != "-conns" || m.OpenRate <= 0 || m.RequestRate <= 0 || m.Total <= 0 {
@@ -98,8 +98,8 @@ func TestRequestsThatFailAreCounted(t *testing.T) {
 				conns[i] = answers{}
 			}
 		}
-		got := getAll(conns, nil)
-		if got.conns != test.want || (got.wrong == "it is closed") != (test.want < n) {
+		got := getAll(t.Context(), conns)
+		if got.Conns != test.want || (got.Wrong == "it is closed") != (test.want < n) {
 			t.Errorf("%s: %+v, want %d", test.name, got, test.want)
 		}
 	}

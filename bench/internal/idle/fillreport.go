@@ -5,16 +5,14 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp/bench/internal/markdown"
+	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
 // FillReport reports how many connections a machine held.
 type FillReport struct {
-	rig.Head
-	Servers  []*Filled `json:"servers"`
-	Failures []string  `json:"failures,omitempty"`
-
-	failed, runs int // servers
+	report.Head
+	Servers []*Filled `json:"servers"`
 }
 
 // Filled is the result of one server. Figures of memory are bytes for each connection, except
@@ -40,7 +38,7 @@ type Filled struct {
 
 // add appends the result of a server: a row, or an error.
 func (r *FillReport) add(server string, row *Filled, err error) {
-	r.runs++
+	r.Runs++
 	if err == nil {
 		row.Server = server
 		r.Servers = append(r.Servers, row)
@@ -49,12 +47,8 @@ func (r *FillReport) add(server string, row *Filled, err error) {
 		}
 		err = fmt.Errorf("%s, the first: %s", markdown.Plural(row.Failed, "failure"), row.Wrong)
 	}
-	r.failed++
 	r.Failures = append(r.Failures, fmt.Sprintf("%s: %v", server, err))
 }
-
-// Failed returns the number of servers with a failure, and of all servers.
-func (r *FillReport) Failed() (n, all int) { return r.failed, r.runs }
 
 // FillNote explains the columns of WriteTable.
 const FillNote = "All connections are kept alive, and go to processes with GOMAXPROCS 1 that share a port. Each had one\n" +
@@ -68,7 +62,7 @@ const FillNote = "All connections are kept alive, and go to processes with GOMAX
 // Markdown returns the report as Markdown.
 func (r *FillReport) Markdown() string {
 	var b strings.Builder
-	r.WriteMarkdown(&b, "As many connections as fit")
+	r.WriteHead(&b, "As many connections as fit", rig.Usual)
 	b.WriteString("\n" + FillNote)
 	r.WriteTable(&b)
 	markdown.WriteFailures(&b, r.Failures)

@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,25 +44,17 @@ func (h *holding) begin(ctx context.Context, server *rig.Server) error {
 // could not be opened are no error.
 func (h *holding) open(ctx context.Context, c crowd) (time.Duration, error) {
 	begin := time.Now()
-	client, err := rig.StartChild(ctx, nil, c.command(h.self, h.servers[0].Addr))
+	c.Addr = h.servers[0].Addr
+	client, err := rig.StartSelf(ctx, rig.Anywhere, crowdWord, nil, c)
 	if err != nil {
 		return 0, err
 	}
 	h.clients = append(h.clients, client)
-	opened, err := hear(ctx, client, crowdOpen)
-	if err != nil {
-		return 0, err
-	}
-	h.held += opened.conns
-	h.note(opened.wrong)
-	return time.Since(begin), nil
-}
-
-// note records the first error.
-func (h *holding) note(wrong string) {
-	if h.wrong == "" {
-		h.wrong = wrong
-	}
+	var opened outcome
+	err = client.Hear(ctx, crowdWord, &opened)
+	h.held += opened.Conns
+	h.wrong = cmp.Or(h.wrong, opened.Wrong)
+	return time.Since(begin), err
 }
 
 // get makes all crowds send their requests at the same time. It returns how many were
@@ -74,12 +67,12 @@ func (h *holding) get(ctx context.Context) (got int, took time.Duration, err err
 		}
 	}
 	for _, client := range h.clients {
-		answered, err := hear(ctx, client, crowdGot)
-		if err != nil {
+		var answered outcome
+		if err := client.Hear(ctx, crowdWord, &answered); err != nil {
 			return got, 0, err
 		}
-		got += answered.conns
-		h.note(answered.wrong)
+		got += answered.Conns
+		h.wrong = cmp.Or(h.wrong, answered.Wrong)
 	}
 	return got, time.Since(begin), nil
 }

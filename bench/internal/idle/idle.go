@@ -4,21 +4,17 @@
 package idle
 
 import (
-	"github.com/valyala/fasthttp/bench/internal/markdown"
-	"github.com/valyala/fasthttp/bench/internal/study"
-	"slices"
-
 	"context"
 	"fmt"
-	"os"
+	"slices"
 
-	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/markdown"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/study"
 )
 
-// Options select the rows, and how they are measured.
+// Options select the connections and the servers.
 type Options struct {
-	study.Options
 	Conns   int // of each server process; 0 for as many as its descriptors allow
 	Procs   int // server processes, which share a port
 	Speaks  Protocol
@@ -40,12 +36,10 @@ const (
 	total      = "resident in total"
 )
 
-var oneRow = ""
-
 // Kind returns the kind of measurements of a protocol.
 func Kind(speaks Protocol) *study.Kind {
 	k := &study.Kind{
-		Name: "idle", Title: "Idle connections", Client: "clients", One: &oneRow, Goals: Goals,
+		Name: "idle", Title: "Idle connections", Client: "clients", One: new(""), Goals: Goals, Unpinned: true,
 		Note: "Each connection had one request and waits for the next. Figures are what came with the connections, after garbage\n" +
 			"collection, divided by their number. Resident is VmRSS; it holds heap and stacks. The kernel's own memory for sockets is\n" +
 			"not in it, and is the same for all.\n",
@@ -64,7 +58,7 @@ func Kind(speaks Protocol) *study.Kind {
 	}
 	switch speaks {
 	case TLS:
-		k.Name, k.Goals = "idle-tls", TLSGoals
+		k.Name, k.Goals, k.TLS = "idle-tls", TLSGoals, true
 	case HTTP2: // which upstream lacks
 		k.Name, k.Title, k.Goals = "idle-http2", "Idle connections of HTTP/2", HTTP2Goals
 		k.Columns[5] = study.Column{Figure: Resident, Title: "resident ÷ " + rig.NetHTTP, To: rig.NetHTTP}
@@ -149,23 +143,12 @@ func (h held) Row() study.Row {
 	return study.Row{Name: markdown.Plural(h.conns, "connection"), Conns: h.conns, Procs: h.procs}
 }
 
-// Measure builds the servers in dir, which is the bench folder, and measures them. The program
-// must have called Crowd.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
-	opts.TLS, opts.Pin = opts.Speaks == TLS, false
-	s, err := study.New(dir, Kind(opts.Speaks), opts.Options, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	if opts.TLS && opts.Conns == 0 {
+// Measure builds the servers, and measures them. The program must have called Crowd.
+func (opts Options) Measure(ctx context.Context, s *study.Study) (*study.Report, error) {
+	if s.TLS && opts.Conns == 0 {
 		opts.Conns = min(TLSConns, max(1, s.Limit-spareFiles))
 	}
 	conns, err := connsFor(opts.Conns, opts.Procs, s.Limit)
-	if err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +160,7 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*
 	})
 	all := &session{
 		identity: s.Identity, speaks: opts.Speaks, procs: opts.Procs, cores: rig.Anywhere.Procs(),
-		crowds: crowds(conns*opts.Procs, s.Limit, opts.Speaks), self: self,
+		crowds: crowds(conns*opts.Procs, s.Limit, opts.Speaks),
 	}
 	return study.Measure(ctx, s, []held{{conns * opts.Procs, opts.Procs}}, func(ctx context.Context, _ held, server *rig.Server) (study.Figures, error) {
 		got, err := all.measure(ctx, server)

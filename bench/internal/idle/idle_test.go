@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"context"
 	"io"
 	"math"
 	"net"
@@ -55,12 +56,12 @@ func TestCrowdsAddUp(t *testing.T) {
 		sum := 0
 		var networks []int
 		for _, c := range all {
-			sum += c.conns
-			networks = append(networks, c.network)
-			if c.conns > test.limit-spareFiles {
-				t.Errorf("%+v: a crowd of %d", test, c.conns)
+			sum += c.Conns
+			networks = append(networks, c.Network)
+			if c.Conns > test.limit-spareFiles {
+				t.Errorf("%+v: a crowd of %d", test, c.Conns)
 			}
-			for _, i := range []int{0, sources - 1, sources, c.conns - 1} {
+			for _, i := range []int{0, sources - 1, sources, c.Conns - 1} {
 				if ip := net.ParseIP(c.source(i)); ip == nil || !ip.IsLoopback() {
 					t.Errorf("%+v: connection %d comes from %s", test, i, c.source(i))
 				}
@@ -86,17 +87,17 @@ func TestCrowdOpensItsConnections(t *testing.T) {
 		_, _ = io.WriteString(w, serving.Body)
 	}))
 	defer server.Close()
-	c := crowd{network: 7, conns: 40}
-	over := make(chan struct{})
-	conns, err := c.open(server.Listener.Addr().String(), over)
+	c := crowd{Addr: server.Listener.Addr().String(), Network: 7, Conns: 40}
+	ctx, end := context.WithCancel(t.Context())
+	conns, err := c.open(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for range c.conns {
+	for range c.Conns {
 		seen[await.Receive(t, "a client", from)] = true
 	}
-	for i := range c.conns {
+	for i := range c.Conns {
 		if !seen[c.source(i)] {
 			t.Errorf("nothing came from %s", c.source(i))
 		}
@@ -106,8 +107,8 @@ func TestCrowdOpensItsConnections(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	close(over)
-	if _, err := c.open(server.Listener.Addr().String(), over); err == nil {
+	end()
+	if _, err := c.open(ctx); err == nil {
 		t.Error("it opened connections after its end")
 	}
 }

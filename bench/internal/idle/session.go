@@ -16,7 +16,6 @@ type session struct {
 	procs    int // server processes
 	cores    int // of each: GOMAXPROCS
 	crowds   []crowd
-	self     string // this program's file
 }
 
 // sample is one measurement: the cost of a connection, and the total of all server processes.
@@ -39,7 +38,7 @@ func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, 
 	}
 	conns := 0
 	for _, c := range s.crowds {
-		conns += c.conns
+		conns += c.Conns
 		if _, err := h.open(ctx, c); err == nil && h.held < conns {
 			return got, fmt.Errorf("opening connections: %s", h.wrong)
 		} else if err != nil {
@@ -51,15 +50,6 @@ func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, 
 		return got, err
 	}
 	return compare(before, after, conns)
-}
-
-// hear waits for an outcome from a crowd.
-func hear(ctx context.Context, child *rig.Child, word string) (outcome, error) {
-	line, err := child.Line(ctx)
-	if err != nil {
-		return outcome{}, err
-	}
-	return parseOutcome(line, word)
 }
 
 // stopAll ends servers or crowds.

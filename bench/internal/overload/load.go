@@ -34,16 +34,12 @@ func dial(addr string, n int) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := sockets.Dial(addr, n); err != nil {
+		sockets.Close()
+		return nil, err
+	}
 	c := &client{sockets: sockets, conns: make([]conn, n)}
 	for i := range n {
-		nc, err := epoll.Dial(addr, nil)
-		if err == nil {
-			err = sockets.Add(nc)
-		}
-		if err != nil {
-			sockets.Close()
-			return nil, err
-		}
 		c.idle = append(c.idle, i)
 	}
 	return c, nil

@@ -12,7 +12,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/bench/internal/cputime"
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/study"
 )
@@ -86,12 +85,7 @@ var Kind = &study.Kind{
 
 // Measure measures all kinds of work over a number of connections. The program must have called
 // Serve.
-func Measure(ctx context.Context, dir string, opts study.Options, conns int, log progress.Log) (*study.Report, error) {
-	s, err := study.New(dir, Kind, opts, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
+func Measure(ctx context.Context, s *study.Study, conns int) (*study.Report, error) {
 	for _, name := range []string{normal, without, with, limited} {
 		s.Servers = append(s.Servers, &rig.Server{Name: name})
 	}

@@ -2,72 +2,76 @@ package probe
 
 import (
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/h2frame"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-// HTTP2Conn is a Conn that speaks HTTP/2 by prior knowledge.
+// HTTP2Conn is a connection with HTTP/2 that repeats one request, which was encoded before.
 type HTTP2Conn struct {
-	conn   *Conn
-	host   string
-	stream uint32 // of the last request
-	in     h2frame.Reader
-	out    []byte // frames to send
-	whole  bool   // the response
+	conn    net.Conn
+	fields  []byte // of a request
+	stream  uint32 // of the next request
+	in      h2frame.Reader
+	out     []byte // frames to send
+	missing int    // responses
 }
 
-// DialHTTP2 is Dial for HTTP/2.
+// NewHTTP2 returns an HTTP2Conn over nc whose requests have these fields, as the static table of
+// RFC 7541 appendix A has them.
+func NewHTTP2(nc net.Conn, fields []byte) *HTTP2Conn {
+	hello := h2frame.AppendSettings([]byte(h2frame.Preface))
+	// more than the total size of the responses of a run
+	hello = h2frame.AppendWindow(hello, h2frame.LargestWindow-h2frame.FirstWindow)
+	return &HTTP2Conn{conn: nc, fields: fields, stream: 1, out: hello}
+}
+
+// DialHTTP2 is Dial for HTTP/2 by prior knowledge.
 func DialHTTP2(source, addr string) (*HTTP2Conn, error) {
 	conn, err := Dial(source, addr, "/")
 	if err != nil {
 		return nil, err
 	}
-	return &HTTP2Conn{conn: conn, host: addr}, nil
+	const get, http, root, authority = 0x82, 0x86, 0x84, 0x41
+	return NewHTTP2(conn.conn, append([]byte{get, http, root, authority, byte(len(addr))}, addr...)), nil
 }
 
 // Close drops the connection.
 func (c *HTTP2Conn) Close() error { return c.conn.Close() }
 
-// The fields of requests, as indices of the static table of RFC 7541.
-const fieldGet, fieldHTTP, fieldRoot, fieldAuthority = 0x82, 0x86, 0x84, 0x41
-
-// request appends the frames of the next request.
-func (c *HTTP2Conn) request() {
-	if c.stream == 0 {
-		c.out = h2frame.AppendSettings(append(c.out, h2frame.Preface...))
-		c.stream--
-	}
-	c.stream += 2
-	fields := append([]byte{fieldGet, fieldHTTP, fieldRoot, fieldAuthority, byte(len(c.host))}, c.host...)
-	c.out = h2frame.Append(c.out, h2frame.Headers, h2frame.EndHeaders|h2frame.EndStream, c.stream, fields)
-}
-
 // Get sends a request and waits for its response, which must be the expected one.
 func (c *HTTP2Conn) Get() error {
-	nc := c.conn.conn
-	if err := nc.SetDeadline(time.Now().Add(getTimeout)); err != nil {
+	if err := c.conn.SetDeadline(time.Now().Add(getTimeout)); err != nil {
 		return err
 	}
 	buf := buffers.Get().(*[1024]byte)
 	defer buffers.Put(buf)
-	c.request()
-	for c.whole = false; ; {
+	return c.Call(1, buf[:])
+}
+
+// Call sends n requests at once, and waits for their responses, which it reads into buf.
+func (c *HTTP2Conn) Call(n int, buf []byte) error {
+	for range n {
+		c.out = h2frame.Append(c.out, h2frame.Headers, h2frame.EndHeaders|h2frame.EndStream, c.stream, c.fields)
+		c.stream += 2
+	}
+	for c.missing = n; ; {
 		if len(c.out) > 0 {
-			if _, err := nc.Write(c.out); err != nil {
+			if _, err := c.conn.Write(c.out); err != nil {
 				return err
 			}
-			c.out = nil
+			c.out = c.out[:0]
 		}
-		if c.whole {
+		if c.missing == 0 {
 			return nil
 		}
-		n, err := nc.Read(buf[:])
-		if n == 0 && err != nil {
+		read, err := c.conn.Read(buf)
+		if read == 0 && err != nil {
 			return err
 		}
-		if err := c.in.Feed(buf[:n], c.frame); err != nil {
+		if err := c.in.Feed(buf[:read], c.frame); err != nil {
 			return err
 		}
 	}
@@ -84,7 +88,9 @@ func (c *HTTP2Conn) frame(f h2frame.Frame) error {
 		if len(f.Payload) > 0 && string(f.Payload) != serving.Body {
 			return fmt.Errorf("probe: a response with the body %q", f.Payload)
 		}
-		c.whole = c.whole || f.Is(h2frame.EndStream) && f.Stream == c.stream
+		if f.Is(h2frame.EndStream) {
+			c.missing--
+		}
 	case h2frame.Reset, h2frame.GoAway:
 		return fmt.Errorf("probe: a frame of type %d: %x", f.Kind, f.Payload)
 	default:

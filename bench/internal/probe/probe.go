@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp/bench/internal/dial"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
@@ -25,12 +26,7 @@ var buffers = sync.Pool{New: func() any { return new([1024]byte) }}
 // Dial connects to a server, from the given address if it is not empty, to send
 // requests for path.
 func Dial(source, addr, path string) (*Conn, error) {
-	// as in serving.Job.Crowd
-	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: -1}
-	if source != "" {
-		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(source)}
-	}
-	conn, err := dialer.Dial("tcp4", addr)
+	conn, err := dial.TCP(source, addr, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +51,7 @@ func DialTLS(source, addr, path string) (*Conn, error) {
 		return nil, err
 	}
 	over := tls.Client(c.conn, TLSConfig())
-	err = errors.Join(over.SetDeadline(time.Now().Add(dialTimeout)), over.Handshake())
+	err = errors.Join(over.SetDeadline(time.Now().Add(getTimeout)), over.Handshake())
 	if suite := over.ConnectionState().CipherSuite; err == nil && suite != tls.TLS_AES_128_GCM_SHA256 {
 		err = fmt.Errorf("probe: the server chooses %s", tls.CipherSuiteName(suite))
 	}
@@ -71,10 +67,7 @@ func Request(host, path string) []byte {
 	return []byte("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n")
 }
 
-const (
-	dialTimeout = 30 * time.Second
-	getTimeout  = 30 * time.Second
-)
+const getTimeout = 30 * time.Second
 
 // Get sends a request and waits for its response, which must be the expected one.
 func (c *Conn) Get() error {
@@ -124,15 +117,10 @@ func Check(text []byte) (whole bool, err error) {
 	return true, nil
 }
 
-// Close drops the connection so that the kernel does not keep it, and the port is free for the
-// next run.
+// Close drops the connection.
 func (c *Conn) Close() error {
-	conn := c.conn
-	if over, ok := conn.(*tls.Conn); ok {
-		conn = over.NetConn()
+	if over, ok := c.conn.(*tls.Conn); ok {
+		return over.NetConn().Close()
 	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	return conn.Close()
+	return c.conn.Close()
 }

@@ -2,7 +2,6 @@ package procfs
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,25 +10,19 @@ import (
 // AllowedCPUs returns the numbers of the processors that this process may run
 // on, in ascending order.
 func AllowedCPUs() ([]int, error) {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return nil, err
-	}
-	list, err := statusField(string(text), "Cpus_allowed_list")
-	if err != nil {
-		return nil, err
-	}
-	return ParseCPUList(list)
+	return parsed("/proc/self/status", func(text string) ([]int, error) {
+		list, err := statusField(text, "Cpus_allowed_list")
+		if err != nil {
+			return nil, err
+		}
+		return ParseCPUList(list)
+	})
 }
 
 // Siblings returns the processors that share a core with cpu, itself among
 // them.
 func Siblings(cpu int) ([]int, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu))
-	if err != nil {
-		return nil, err
-	}
-	return ParseCPUList(string(text))
+	return parsed(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu), ParseCPUList)
 }
 
 // maxCPU is far more than the processors of any machine; it limits the size of a broken list.

@@ -2,7 +2,6 @@ package procfs
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 )
@@ -16,11 +15,7 @@ type Memory struct {
 
 // MachineMemory returns how the machine's memory is used at this moment.
 func MachineMemory() (Memory, error) {
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return Memory{}, err
-	}
-	return ParseMeminfo(string(text))
+	return parsed("/proc/meminfo", ParseMeminfo)
 }
 
 // ParseMeminfo parses the text of /proc/meminfo.
@@ -44,19 +39,11 @@ func ParseMeminfo(text string) (Memory, error) {
 // FilesLeft returns how many more files all processes together may open. Processes with
 // CAP_SYS_ADMIN have no such limit, and limited is false for them.
 func FilesLeft() (left int, limited bool, err error) {
-	status, err := os.ReadFile("/proc/self/status")
+	limited, err = parsed("/proc/self/status", parseLimited)
 	if err != nil {
 		return 0, false, err
 	}
-	limited, err = parseLimited(string(status))
-	if err != nil {
-		return 0, false, err
-	}
-	text, err := os.ReadFile("/proc/sys/fs/file-nr")
-	if err != nil {
-		return 0, false, err
-	}
-	left, err = parseFileNr(string(text))
+	left, err = parsed("/proc/sys/fs/file-nr", parseFileNr)
 	return left, limited, err
 }
 

@@ -19,11 +19,16 @@ const tick = time.Second / 100
 // CPUTime returns how long all threads of a process have run so far, in the
 // kernel or out of it.
 func CPUTime(pid int) (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return parsed(fmt.Sprintf("/proc/%d/stat", pid), ParseStat)
+}
+
+// parsed parses a file.
+func parsed[T any](file string, parse func(text string) (T, error)) (value T, err error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return 0, err
+		return value, err
 	}
-	return ParseStat(string(text))
+	return parse(string(text))
 }
 
 // ThreadTime is CPUTime in nanoseconds, but without threads that have ended.
@@ -76,11 +81,7 @@ func ParseStat(text string) (time.Duration, error) {
 
 // Resident returns how many bytes of a process are in memory.
 func Resident(pid int) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	return ParseResident(string(text))
+	return parsed(fmt.Sprintf("/proc/%d/status", pid), ParseResident)
 }
 
 // ParseResident returns VmRSS from the text of /proc/PID/status, in bytes.

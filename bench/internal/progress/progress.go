@@ -7,19 +7,9 @@ import (
 	"time"
 )
 
-// A session reports its steps to a Log. It first calls Plan with the total weight of all
-// steps; the weight of a step is proportional to its estimated time.
-type Log interface {
-	Plan(steps int, weight float64)
-	// Begin announces the next step, and End reports its result.
-	Begin(step string)
-	End(weight float64, result string)
-	// Note is for text that belongs to no step.
-	Note(text string)
-}
-
-// Lines writes a line for each step.
-type Lines struct {
+// Log writes a line for each step of a session. The session first calls Plan with the total
+// weight of all steps; the weight of a step is proportional to its estimated time.
+type Log struct {
 	out           io.Writer
 	done, steps   int
 	all, finished float64       // weights
@@ -27,23 +17,23 @@ type Lines struct {
 	begin         time.Time
 }
 
-// NewLines returns a Log that writes to out.
-func NewLines(out io.Writer) *Lines { return &Lines{out: out} }
+// New returns a Log that writes to out.
+func New(out io.Writer) *Log { return &Log{out: out} }
 
-// Plan implements Log.
-func (l *Lines) Plan(steps int, weight float64) {
+// Plan begins a session.
+func (l *Log) Plan(steps int, weight float64) {
 	l.done, l.steps, l.all, l.finished, l.spent = 0, steps, weight, 0, 0
 }
 
-// Begin implements Log.
-func (l *Lines) Begin(step string) {
+// Begin announces the next step.
+func (l *Log) Begin(step string) {
 	l.done++
 	l.begin = time.Now()
 	fmt.Fprintf(l.out, "[%*d/%d] %s", len(fmt.Sprint(l.steps)), l.done, l.steps, step)
 }
 
-// End implements Log.
-func (l *Lines) End(weight float64, result string) {
+// End reports the result of the step.
+func (l *Log) End(weight float64, result string) {
 	l.finished += weight
 	l.spent += time.Since(l.begin)
 	fmt.Fprintf(l.out, "  %s", result)
@@ -53,12 +43,12 @@ func (l *Lines) End(weight float64, result string) {
 	fmt.Fprintln(l.out)
 }
 
-// Note implements Log.
-func (l *Lines) Note(text string) { fmt.Fprintln(l.out, text) }
+// Note is for text that belongs to no step.
+func (l *Log) Note(text string) { fmt.Fprintln(l.out, text) }
 
 // left returns the time left: the remaining weight takes as long, in proportion, as the finished
 // weight. It is 0 if nothing is done yet.
-func (l *Lines) left() time.Duration {
+func (l *Log) left() time.Duration {
 	if l.finished <= 0 {
 		return 0
 	}

@@ -11,22 +11,34 @@ import (
 // Markdown returns the comparison as Markdown: one table per group of rows and GOMAXPROCS.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	b.WriteString("# Benchmark comparison\n\n")
-	for _, build := range []string{Ours, Upstream, NetHTTP} {
-		if version := r.Versions[build]; version != "" {
-			fmt.Fprintf(&b, "- %s: %s\n", build, version)
-		}
-	}
-	m := r.Machine
-	fmt.Fprintf(&b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, markdown.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
-	fmt.Fprintf(&b, "- Go: %s\n", m.Go)
-	fmt.Fprintf(&b, "- date: %s, %s of %s each\n", r.Date, markdown.Plural(r.Rounds, "round"), r.Benchtime)
+	r.WriteHead(&b, "Benchmark comparison", []string{Ours, Upstream, NetHTTP}, r.Benchtime+" each")
 	b.WriteString("\nTimes are medians in ns/op, ± the median absolute deviation. A ratio over 1 means that ours is\n" +
 		"faster; it is in parentheses where the two ranges of samples overlap, so that the difference\n" +
 		"may be chance. CPU ratios compare processor time, which other programs on the machine disturb less.\n")
 	r.WriteTables(&b, "##")
 	markdown.WriteFailures(&b, r.Failures)
 	return b.String()
+}
+
+// WriteHead writes the title and the head, with the versions of some builds or servers; each of more
+// is another line of it.
+func (h *Head) WriteHead(b *strings.Builder, title string, of []string, more ...string) {
+	fmt.Fprintf(b, "# %s\n\n", title)
+	for _, name := range of {
+		if version := h.Versions[name]; version != "" {
+			fmt.Fprintf(b, "- %s: %s\n", name, version)
+		}
+	}
+	fmt.Fprintf(b, "- machine: %s\n- Go: %s\n", h.Machine, h.Machine.Go)
+	fmt.Fprintf(b, "- date: %s, %s\n", h.Date, markdown.Plural(h.Rounds, "round"))
+	for _, line := range more {
+		fmt.Fprintf(b, "- %s\n", line)
+	}
+}
+
+// String describes the machine.
+func (m Machine) String() string {
+	return fmt.Sprintf("%s, %s, %s/%s, kernel %s", m.CPU, markdown.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
 }
 
 // WriteTables writes the tables of some groups, or of all if none is named. level is the

@@ -94,14 +94,20 @@ func Group(name string) string {
 
 // Report is a whole comparison.
 type Report struct {
-	Machine   Machine           `json:"machine"`
-	Versions  map[string]string `json:"versions"` // by build
-	Date      string            `json:"date"`
-	Rounds    int               `json:"rounds"`
-	Benchtime string            `json:"benchtime"`
-	Rows      []*Row            `json:"rows"`
-	Means     []Mean            `json:"geometric_means"`
-	Failures  []string          `json:"failures,omitempty"`
+	Head
+	Benchtime string `json:"benchtime"`
+	Rows      []*Row `json:"rows"`
+	Means     []Mean `json:"geometric_means"`
+}
+
+// Head is the common beginning of all reports.
+type Head struct {
+	Machine  Machine           `json:"machine"`
+	Versions map[string]string `json:"versions"` // by build or server
+	Date     string            `json:"date"`
+	Rounds   int               `json:"rounds"`
+	Failures []string          `json:"failures,omitempty"` // of runs
+	Runs     int               `json:"runs"`
 }
 
 // Machine is the machine on which the figures were taken.

@@ -30,10 +30,12 @@ func sample() *Report {
 	add(Ours, "ArgsParse", 1, 0, 0, 3.25, 3.5, 3)
 	add(Upstream, "ArgsParse", 1, 0, 0, 3.5, 3.1, 4)
 	r := &Report{
-		Machine:   Machine{OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "Some CPU", Cores: 4, Go: "go1.26"},
-		Versions:  map[string]string{Ours: "this tree", Upstream: "v1.77.0"},
-		Date:      "2026-01-02",
-		Rounds:    3,
+		Head: Head{
+			Machine:  Machine{OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "Some CPU", Cores: 4, Go: "go1.26"},
+			Versions: map[string]string{Ours: "this tree", Upstream: "v1.77.0"},
+			Date:     "2026-01-02",
+			Rounds:   3,
+		},
 		Benchtime: "1s",
 	}
 	c.Finish(r)

@@ -30,6 +30,9 @@ const (
 	TLSLoop  = "loop of crypto/tls, no HTTP"
 )
 
+// Usual are the servers whose versions the head of a report has.
+var Usual = []string{Event, Portable, Upstream, NetHTTP}
+
 // Server is a program to measure.
 type Server struct {
 	Name    string
@@ -38,9 +41,7 @@ type Server struct {
 	env     []string
 	flags   []string // of every command line
 
-	site *NginxSite // of nginx alone
-	dir  string     // of nginx, for its own files
-	// args returns the arguments of a server outside of this module, except for nginx.
+	// args returns the arguments of a server outside of this module, and writes its configuration.
 	args func(addr string, settings Settings) ([]string, error)
 	// cannot has the kinds of loads that the server does not have.
 	cannot []Ability

@@ -114,25 +114,3 @@ func daemon(ctx context.Context, name, debian, flag string) (path, version strin
 	version, _, _ = strings.Cut(string(text), "\n")
 	return path, version, nil
 }
-
-// startDaemon runs a server that takes its address from its command line, at a free port.
-func (s *Server) startDaemon(ctx context.Context, settings Settings) (*Process, error) {
-	addr, err := freeAddr()
-	if err != nil {
-		return nil, err
-	}
-	args, err := s.args(addr, settings)
-	if err != nil {
-		return nil, err
-	}
-	return StartForeign(ctx, settings.Place.Command(s.binary, args...), addr)
-}
-
-// freeAddr returns an unused address.
-func freeAddr() (string, error) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return ln.Addr().String(), ln.Close()
-}

@@ -50,7 +50,7 @@ const nginxTLS = `	ssl_certificate CERT;
 
 // NginxSite has the directives for a site.
 type NginxSite struct {
-	HTTP   string // for all servers
+	HTTP   string // for all servers; BACKEND is the address of the server to forward to
 	Server string // for the only server
 	Module string // required compiled-in module, or ""
 }
@@ -83,30 +83,20 @@ func NewNginx(ctx context.Context, temp string, site NginxSite) (*Server, error)
 	if err := os.MkdirAll(filepath.Join(dir, "temp"), 0o755); err != nil {
 		return nil, err
 	}
-	return &Server{Name: Nginx, Version: "nginx " + version, binary: path, site: &site, dir: dir, cannot: []Ability{Waiting}}, nil
-}
-
-// startNginx runs nginx at a free port.
-func (s *Server) startNginx(ctx context.Context, settings Settings) (*Process, error) {
-	addr, err := freeAddr()
-	if err != nil {
-		return nil, err
-	}
-	conf := s.site.conf(addr, settings.Identity, settings.HTTP2)
-	if err := os.WriteFile(filepath.Join(s.dir, "nginx.conf"), []byte(conf), 0o644); err != nil {
-		return nil, err
-	}
-	return StartForeign(ctx, settings.Place.Command(s.binary, "-e", "stderr", "-p", s.dir, "-c", "nginx.conf"), addr)
+	return &Server{Name: Nginx, Version: "nginx " + version, binary: path, cannot: []Ability{Waiting}, args: func(addr string, settings Settings) ([]string, error) {
+		conf := []byte(site.conf(addr, settings))
+		return []string{"-e", "stderr", "-p", dir, "-c", "nginx.conf"}, os.WriteFile(filepath.Join(dir, "nginx.conf"), conf, 0o644)
+	}}, nil
 }
 
 // conf returns the text of the configuration.
-func (s *NginxSite) conf(addr string, id *Identity, http2 bool) string {
-	directives, options := s.HTTP, ""
-	if id != nil {
+func (s *NginxSite) conf(addr string, settings Settings) string {
+	directives, options := strings.ReplaceAll(s.HTTP, "BACKEND", settings.Backend), ""
+	if id := settings.Identity; id != nil {
 		options = " ssl"
 		directives += strings.NewReplacer("CERT", id.Cert, "KEY", id.Key).Replace(nginxTLS)
 	}
-	if http2 {
+	if settings.HTTP2 {
 		options += " http2"
 	}
 	return strings.NewReplacer("ADDR", addr, " SSL;", options+";", "HTTP\n", directives, "SERVER\n", s.Server).Replace(nginxConf)

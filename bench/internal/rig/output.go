@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/markdown"
@@ -15,17 +14,9 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
-// Head is the common beginning of all reports.
-type Head struct {
-	Machine  report.Machine    `json:"machine"`
-	Versions map[string]string `json:"versions"` // by server
-	Date     string            `json:"date"`
-	Rounds   int               `json:"rounds"`
-}
-
-// NewHead returns a filled Head.
-func NewHead(servers []*Server, rounds int) Head {
-	h := Head{
+// NewHead returns the head of a report of measurements that begin now.
+func NewHead(servers []*Server, rounds int) report.Head {
+	h := report.Head{
 		Machine:  Host(),
 		Versions: map[string]string{},
 		Date:     time.Now().UTC().Format("2006-01-02 15:04 MST"),
@@ -35,24 +26,6 @@ func NewHead(servers []*Server, rounds int) Head {
 		h.Versions[s.Name] = s.Version
 	}
 	return h
-}
-
-// WriteMarkdown writes the title and the head; each of more is another line of
-// it.
-func (h *Head) WriteMarkdown(b *strings.Builder, title string, more ...string) {
-	fmt.Fprintf(b, "# %s\n\n", title)
-	for _, name := range []string{Event, Portable, Upstream, NetHTTP} {
-		if version := h.Versions[name]; version != "" {
-			fmt.Fprintf(b, "- %s: %s\n", name, version)
-		}
-	}
-	m := h.Machine
-	fmt.Fprintf(b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, markdown.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
-	fmt.Fprintf(b, "- Go: %s\n", m.Go)
-	fmt.Fprintf(b, "- date: %s, %s\n", h.Date, markdown.Plural(h.Rounds, "round"))
-	for _, line := range more {
-		fmt.Fprintf(b, "- %s\n", line)
-	}
 }
 
 // Ratio is one server's figure over another's. In a table it is in parentheses if the samples'
@@ -91,12 +64,18 @@ func Met(met bool) string {
 // WriteResults writes a report to out, as Markdown, and to two files in the
 // folder, which is in dir unless it is absolute.
 func WriteResults(out io.Writer, dir, folder, name, markdown string, value any) error {
-	if !filepath.IsAbs(folder) {
-		folder = filepath.Join(dir, folder)
-	}
+	folder = In(dir, folder)
 	_, err := io.WriteString(out, markdown)
 	return errors.Join(err, WriteJSON(filepath.Join(folder, name+".json"), value),
 		os.WriteFile(filepath.Join(folder, name+".md"), []byte(markdown), 0o644))
+}
+
+// In returns a path, which is in dir unless it is absolute.
+func In(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // WriteJSON writes a value to a file, and creates its folder.

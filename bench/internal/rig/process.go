@@ -27,7 +27,8 @@ type Settings struct {
 	Args      []string // more of the command line
 	// Wait is how long handlers wait: WaitPath of mode Mixed, or any path of a server outside
 	// this module.
-	Wait time.Duration
+	Wait    time.Duration
+	Backend string // address of the server to forward to
 	// Identity is the server's certificate for TLS, or nil for plain HTTP.
 	Identity *Identity
 	// HTTP2 enables HTTP/2, too. Servers that are neither nginx nor part of this module always
@@ -45,11 +46,8 @@ type Process struct {
 
 // Start runs the server and returns when it listens.
 func (s *Server) Start(ctx context.Context, settings Settings) (*Process, error) {
-	if s.site != nil {
-		return s.startNginx(ctx, settings)
-	}
 	if s.args != nil {
-		return s.startDaemon(ctx, settings)
+		return s.startForeign(ctx, settings)
 	}
 	addr := settings.Addr
 	if addr == "" {
@@ -67,6 +65,9 @@ func (s *Server) Start(ctx context.Context, settings Settings) (*Process, error)
 	}
 	if settings.Wait > 0 {
 		args = append(args, "-"+serving.WaitFlag, settings.Wait.String())
+	}
+	if settings.Backend != "" {
+		args = append(args, "-"+serving.BackendFlag, settings.Backend)
 	}
 	args = append(append(args, s.flags...), settings.Args...)
 	env := append([]string{"GOMAXPROCS=" + strconv.Itoa(settings.Procs)}, s.env...)

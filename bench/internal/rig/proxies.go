@@ -2,7 +2,6 @@ package rig
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,14 +18,17 @@ const (
 	Haproxy       = "haproxy"
 )
 
-// nginxProxy forwards to ADDR over connections that are kept.
-const nginxProxy = `		location / {
+// NginxProxy forwards over connections that are kept.
+var NginxProxy = NginxSite{
+	HTTP: "\tupstream behind { server BACKEND; keepalive 1024; keepalive_requests 1000000000; }\n",
+	Server: `		location / {
 			proxy_pass http://behind;
 			proxy_http_version 1.1;
 			proxy_set_header Connection "";
 			proxy_buffering on;
 		}
-`
+`,
+}
 
 const haproxyConf = `global
 	nbthread 1
@@ -45,57 +47,34 @@ backend back
 	server one BACKEND
 `
 
-// BuildProxies compiles the proxies, and finds nginx and haproxy. missing has the reason for each
-// of the two if it finds none. StartProxy starts them. backend is the server that they ask.
-func BuildProxies(ctx context.Context, dir, temp string, modules Modules) (proxies []*Server, backend *Server, missing []string, err error) {
+// BuildProxies compiles the proxies, and the server that they ask, backend. All proxies are started
+// in mode Forwards.
+func BuildProxies(ctx context.Context, dir, temp string, modules Modules) (proxies []*Server, backend *Server, err error) {
 	servers, err := buildFasthttp(ctx, dir, temp, modules, "fasthttp")
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	backend = servers[0]
 	for i, name := range []string{RawProxy, ReverseProxy, UpstreamProxy, UpstreamHand} {
 		proxy := *servers[i/2*2] // the event engine, and the published fasthttp
-		proxy.Name = name
+		if proxy.Name = name; name == ReverseProxy || name == UpstreamHand {
+			proxy.flags = []string{"-mode", string(serving.Proxies)} // the last one counts
+		}
 		proxies = append(proxies, &proxy)
 	}
-	if nginx, err := NewNginx(ctx, temp, NginxSite{}); err != nil {
-		missing = append(missing, err.Error())
-	} else {
-		proxies = append(proxies, nginx)
-	}
-	if path, version, err := daemon(ctx, Haproxy, Haproxy, "-v"); err != nil {
-		missing = append(missing, err.Error())
-	} else {
-		version, _, _ = strings.Cut(version, " - ")
-		proxies = append(proxies, &Server{Name: Haproxy, Version: version, binary: path, dir: temp})
-	}
-	return proxies, backend, missing, nil
+	return proxies, servers[0], nil
 }
 
-// StartProxy runs a proxy that forwards to the server at backend.
-func (s *Server) StartProxy(ctx context.Context, place Place, backend string) (*Process, error) {
-	switch s.Name {
-	case Nginx:
-		s.site = &NginxSite{
-			HTTP:   fmt.Sprintf("\tupstream behind { server %s; keepalive 1024; keepalive_requests 1000000000; }\n", backend),
-			Server: nginxProxy,
-		}
-		return s.startNginx(ctx, Settings{Place: place})
-	case Haproxy:
-		addr, err := freeAddr()
-		if err != nil {
-			return nil, err
-		}
-		file := filepath.Join(s.dir, "haproxy.cfg")
-		text := strings.NewReplacer("ADDR", addr, "BACKEND", backend).Replace(haproxyConf)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			return nil, err
-		}
-		return StartForeign(ctx, place.Command(s.binary, "-db", "-f", file), addr)
+// NewHaproxy returns haproxy, with the folder temp for its configuration. It returns an error if
+// haproxy is not installed.
+func NewHaproxy(ctx context.Context, temp string) (*Server, error) {
+	path, version, err := daemon(ctx, Haproxy, Haproxy, "-v")
+	if err != nil {
+		return nil, err
 	}
-	mode := serving.Forwards
-	if s.Name == ReverseProxy || s.Name == UpstreamHand {
-		mode = serving.Proxies
-	}
-	return s.Start(ctx, Settings{Mode: mode, Place: place, Procs: 1, Args: []string{"-" + serving.BackendFlag, backend}})
+	version, _, _ = strings.Cut(version, " - ")
+	return &Server{Name: Haproxy, Version: version, binary: path, args: func(addr string, settings Settings) ([]string, error) {
+		file := filepath.Join(temp, "haproxy.cfg")
+		text := strings.NewReplacer("ADDR", addr, "BACKEND", settings.Backend).Replace(haproxyConf)
+		return []string{"-db", "-f", file}, os.WriteFile(file, []byte(text), 0o600)
+	}}, nil
 }

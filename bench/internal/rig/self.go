@@ -1,11 +1,10 @@
 package rig
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 )
 
@@ -43,18 +42,6 @@ func (c *Child) Hear(ctx context.Context, name string, r any) error {
 	return nil
 }
 
-// Expect waits for a line of a child. If it prints another one, Expect ends it.
-func (c *Child) Expect(ctx context.Context, word string) error {
-	said, err := c.Line(ctx)
-	if err == nil && said != word {
-		err = fmt.Errorf("it says %q", said)
-	}
-	if err != nil {
-		err = errors.Join(err, c.Stop())
-	}
-	return err
-}
-
 // StartSelf runs this program at a place as a child of the kind of word, with a job for AnswerAs.
 // through is the beginning of the command line of a program that runs it, such as nice.
 func StartSelf(ctx context.Context, place Place, word string, env []string, job any, through ...string) (*Child, error) {
@@ -77,27 +64,49 @@ func StartSelf(ctx context.Context, place Place, word string, env []string, job 
 // does not return. It calls answer with the job and a context that ends when the child is no
 // longer needed. It prints the result, and runs until then.
 func AnswerAs[J, R any](word string, answer func(ctx context.Context, job J) (R, error)) {
+	ConverseAs(word, func(ctx context.Context, job J) (any, func(string) (any, error), error) {
+		r, err := answer(ctx, job)
+		return r, func(said string) (any, error) { return nil, fmt.Errorf("unknown request %q", said) }, err
+	})
+}
+
+// ConverseAs is AnswerAs for a child that is asked for more than one result: begin returns the
+// first one, and answer returns one for each word that Ask writes.
+func ConverseAs[J any](word string, begin func(ctx context.Context, job J) (first any, answer func(said string) (any, error), err error)) {
 	if len(os.Args) != 3 || os.Args[1] != word {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	words := make(chan string)
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
+		defer cancel()
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			words <- lines.Text()
+		}
 	}()
-	var job J
-	var r R
-	err := json.Unmarshal([]byte(os.Args[2]), &job)
-	if err == nil {
-		r, err = answer(ctx, job)
-	}
-	if err == nil {
-		err = json.NewEncoder(os.Stdout).Encode(r)
-	}
-	if err != nil {
+	if err := converse(ctx, words, os.Args[2], begin); err != nil {
 		fmt.Fprintln(os.Stderr, word+":", err)
 		os.Exit(1)
 	}
-	<-ctx.Done()
 	os.Exit(0)
+}
+
+func converse[J any](ctx context.Context, words <-chan string, text string, begin func(context.Context, J) (any, func(string) (any, error), error)) error {
+	var job J
+	if err := json.Unmarshal([]byte(text), &job); err != nil {
+		return err
+	}
+	r, answer, err := begin(ctx, job)
+	for err == nil {
+		if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+			return err
+		}
+		select {
+		case said := <-words:
+			r, err = answer(said)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return err
 }

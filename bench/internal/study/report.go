@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp/bench/internal/markdown"
+	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
@@ -21,7 +22,7 @@ const (
 
 // Report has the figures of a measurement.
 type Report struct {
-	rig.Head
+	report.Head
 	Seconds     int      `json:"seconds"`
 	ServerPlace string   `json:"server_place"`
 	ClientPlace string   `json:"client_place"`
@@ -30,9 +31,7 @@ type Report struct {
 	Servers     []string `json:"servers"` // in the order of the tables
 	Rows        []*Row   `json:"rows"`
 	// Missing lists the servers and tools that were not installed.
-	Missing  []string `json:"missing,omitempty"`
-	Failures []string `json:"failures,omitempty"`
-	Runs     int      `json:"runs"`
+	Missing []string `json:"missing,omitempty"`
 }
 
 // Row has the figures of all servers under one load.
@@ -208,6 +207,8 @@ type Kind struct {
 	// Overview has the servers of a table with one figure of all rows, and their names.
 	Overview []string
 	Goals    func(*Report) []Goal
+	TLS      bool // in any case, of some rows at least
+	Unpinned bool // in any case
 }
 
 // IdleRow is the kind of rows with the columns of Kind.Idle.
@@ -234,7 +235,7 @@ func (k *Kind) Markdown(r *Report) string {
 	if k.More != nil {
 		more = append(more, k.More(r)...)
 	}
-	r.WriteMarkdown(&b, title, append(more, r.Missing...)...)
+	r.WriteHead(&b, title, rig.Usual, append(more, r.Missing...)...)
 	b.WriteString("\n" + k.Note)
 	b.WriteString("Figures are medians, ± the median absolute deviation. A ratio is in parentheses if the ranges of samples overlap, so that\n" +
 		"the difference may be chance.\n")

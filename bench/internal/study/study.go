@@ -1,5 +1,5 @@
 // Package study has the common parts of all measurements over sockets: they put loads on
-// servers, round after round, and compare the figures. A measurement begins with New, adds its
+// servers, round after round, and compare the figures. Run begins a measurement, which adds its
 // servers, and calls Measure with its loads. Its Kind describes the Report.
 package study
 
@@ -40,13 +40,27 @@ type Study struct {
 	Place, ClientPlace rig.Place
 	Identity           *rig.Identity // nil without TLS
 	Servers            []*rig.Server
-	Log                progress.Log
+	Log                *progress.Log
 
 	missing []string
 }
 
+// Measurer measures the servers of a study.
+type Measurer = func(ctx context.Context, s *Study) (*Report, error)
+
+// Run measures in dir, which is the bench folder.
+func Run(ctx context.Context, dir string, kind *Kind, opts Options, log *progress.Log, measure Measurer) (*Report, error) {
+	opts.TLS, opts.Pin = opts.TLS || kind.TLS, opts.Pin && !kind.Unpinned
+	s, err := New(dir, kind, opts, log)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return measure(ctx, s)
+}
+
 // New begins a measurement in dir, which is the bench folder. It ends with Close.
-func New(dir string, kind *Kind, opts Options, log progress.Log) (s *Study, err error) {
+func New(dir string, kind *Kind, opts Options, log *progress.Log) (s *Study, err error) {
 	s = &Study{Options: opts, Kind: kind, Dir: dir, Place: rig.Anywhere, ClientPlace: rig.Anywhere, Log: log}
 	if s.Limit, err = rig.RaiseFileLimit(); err != nil {
 		return nil, err

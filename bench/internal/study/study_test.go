@@ -23,7 +23,7 @@ func TestServersTakeTurns(t *testing.T) {
 		{Figure: Rate, Spread: true}, {Figure: Rate, Title: "÷ b", To: "b"}, {Figure: Rate, Title: "a ÷ this", From: "a"},
 		{Figure: Rate, Title: "÷ first", ToRow: true}, {Figure: "errors", Sum: true}, {Figure: "odd"},
 	}}
-	s := &Study{Options: Options{Rounds: 2}, Kind: kind, Place: rig.Anywhere, ClientPlace: rig.Anywhere, Log: progress.NewLines(io.Discard)}
+	s := &Study{Options: Options{Rounds: 2}, Kind: kind, Place: rig.Anywhere, ClientPlace: rig.Anywhere, Log: progress.New(io.Discard)}
 	s.Servers = []*rig.Server{{Name: "a"}, {Name: "b"}, {Name: "c"}}
 	var order []string
 	rates := map[string]float64{"a": 100, "b": 200, "c": 400}

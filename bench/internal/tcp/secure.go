@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/study"
@@ -52,7 +51,7 @@ const (
 
 // Handshakes is the kind of new connections.
 var Handshakes = &study.Kind{
-	Name: "tcp-handshakes", Title: "New connections over TLS", Client: "clients", Goals: HandshakeGoals,
+	Name: "tcp-handshakes", Title: "New connections over TLS", Client: "clients", Goals: HandshakeGoals, TLS: true,
 	Note: "A client connects, performs a handshake of TLS 1.3 (X25519, AES-128-GCM, a certificate of ECDSA on P-256), sends one\n" +
 		"request, and waits until the server ends the connection. CPU is the server's processor time for all of that.\n",
 	Columns: []study.Column{
@@ -80,14 +79,8 @@ func HandshakeGoals(r *study.Report) []study.Goal {
 	return all
 }
 
-// MeasureHandshakes measures new connections over TLS. dir is the bench folder.
-func MeasureHandshakes(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
-	opts.TLS = true
-	s, err := study.New(dir, Handshakes, opts.Options, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
+// MeasureHandshakes measures new connections over TLS.
+func MeasureHandshakes(ctx context.Context, s *study.Study) (*study.Report, error) {
 	s.Add(rig.NewNginx(ctx, s.Temp, rig.HelloSite()))
 	return measureSecure(ctx, s, shakes, func(l secure, process *rig.Process) (study.Figures, error) {
 		l.Time = time.Duration(s.Seconds) * time.Second
@@ -125,11 +118,9 @@ const (
 	residents   = "resident"
 )
 
-var flood = "flood"
-
 // Flood is the kind of established connections beside floods.
 var Flood = &study.Kind{
-	Name: "tcp-flood", Title: "Established connections over TLS beside floods", Client: "clients and flood", One: &flood, Goals: FloodGoals,
+	Name: "tcp-flood", Title: "Established connections over TLS beside floods", Client: "clients and flood", One: new("flood"), Goals: FloodGoals, TLS: true,
 	Note: fmt.Sprintf("Latencies are those of %d requests/s over %d established connections. The flood is a process of its own with a low\n"+
 		"priority. A half-open handshake is a connection on which half of a ClientHello has come, and nothing more; the oldest is\n"+
 		"dropped for a new one. Memory is heap and stacks, after garbage collection.\n", establishedRate, establishedConns),
@@ -168,15 +159,8 @@ func FloodGoals(r *study.Report) []study.Goal {
 	return []study.Goal{late, memory}
 }
 
-// MeasureFlood measures established connections over TLS beside floods. dir is the bench
-// folder.
-func MeasureFlood(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
-	opts.TLS = true
-	s, err := study.New(dir, Flood, opts.Options, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
+// MeasureFlood measures established connections over TLS beside floods.
+func MeasureFlood(ctx context.Context, s *study.Study) (*study.Report, error) {
 	return measureSecure(ctx, s, floods, func(l secure, process *rig.Process) (study.Figures, error) {
 		before, err := process.Usage(ctx)
 		if err != nil {

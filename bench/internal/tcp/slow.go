@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/stats"
@@ -61,11 +60,9 @@ func (d disturbance) schedule(rate int) (conns int, interval time.Duration) {
 // slowFigure is how many slow requests were answered.
 const slowFigure = "slow answered"
 
-var besideSlow = "slow requests"
-
 // Slow is the kind of requests beside slow ones.
 var Slow = &study.Kind{
-	Name: "tcp-slow", Title: "Requests beside slow ones", Client: "load", One: &besideSlow, Goals: SlowGoals,
+	Name: "tcp-slow", Title: "Requests beside slow ones", Client: "load", One: new("slow requests"), Goals: SlowGoals, Unpinned: true,
 	Note: fmt.Sprintf("Latencies are those of the ordinary requests, over %d connections. A request that computes keeps a processor busy: with\n"+
 		"one or two of them in the machine, the ratio to the same server without slow requests is about the scheduler as much as\n"+
 		"about the server.\n", ordinaryConns),
@@ -113,13 +110,7 @@ func SlowGoals(r *study.Report) []study.Goal {
 
 // MeasureSlow measures requests beside slow ones. Nothing is pinned, since a request that
 // computes takes a core.
-func MeasureSlow(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
-	opts.Pin = false
-	s, err := study.New(dir, Slow, opts.Options, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
+func MeasureSlow(ctx context.Context, s *study.Study) (*study.Report, error) {
 	if err := s.Build(ctx); err != nil {
 		return nil, err
 	}

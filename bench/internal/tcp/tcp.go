@@ -12,21 +12,11 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/study"
 	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
-
-// Options select the loads, and how they are measured.
-type Options struct {
-	study.Options
-	Varied bool // send varying requests; not with TLS
-	// Others builds more servers, if it is set, and names the ones that it cannot build. Then there
-	// are loads of all kinds: varied requests, TLS, handlers that wait.
-	Others func(ctx context.Context, dir, temp string) (servers []*rig.Server, missing []string)
-}
 
 // errorsFigure is how many connects, reads and writes failed.
 const errorsFigure = "socket errors"
@@ -55,62 +45,63 @@ func kind(name, note, reference, referenceName string, goals func(*study.Report)
 var (
 	Repeated = kind("tcp", "All requests are the same.\n", rig.Floor, "C loop", Goals)
 	Varied   = kind("tcp-varied", "No two requests in a row are alike.\n", rig.Floor, "C loop", nil)
+	Peers    = peers()
 	OverTLS  = kind("tcp-tls", "Connections are kept.\n", rig.Nginx, rig.Nginx, TLSGoals)
 )
 
-// Kind returns the kind of the measurements of Measure.
-func (o Options) Kind() *study.Kind {
-	switch {
-	case o.TLS:
-		return OverTLS
-	case o.Varied || o.Others != nil:
-		return Varied
-	}
-	return Repeated
+func peers() *study.Kind {
+	k := *Varied
+	k.TLS = true
+	return &k
 }
 
-// Measure measures the servers in dir, which is the bench folder, with wrk.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
+// Measure measures the servers with wrk, over TLS if the options ask for that.
+func Measure(ctx context.Context, s *study.Study) (*study.Report, error) {
+	if !s.TLS {
+		return run(ctx, s, loads, addFloor)
+	}
+	return run(ctx, s, tlsLoads(), func(ctx context.Context, s *study.Study) {
+		s.Add(rig.BuildTLSLoop(ctx, s.Dir, s.Temp))
+		s.Add(rig.NewNginx(ctx, s.Temp, rig.HelloSite()))
+	})
+}
+
+// MeasureVaried is Measure with varying requests.
+func MeasureVaried(ctx context.Context, s *study.Study) (*study.Report, error) {
+	return run(ctx, s, variedLoads(), addFloor)
+}
+
+// MeasurePeers measures the servers of other libraries, too, with loads of all kinds: varied
+// requests, TLS, handlers that wait.
+func MeasurePeers(ctx context.Context, s *study.Study) (*study.Report, error) {
+	r, err := run(ctx, s, peerLoads(), func(ctx context.Context, s *study.Study) {
+		addFloor(ctx, s)
+		others, missing := rig.BuildPeers(ctx, s.Dir, s.Temp)
+		s.Servers = append(s.Servers, others...)
+		for _, what := range missing {
+			s.Miss(what)
+		}
+	})
+	if err == nil {
+		r.TLS = false
+	}
+	return r, err
+}
+
+func addFloor(ctx context.Context, s *study.Study) { s.Add(rig.BuildFloor(ctx, s.Dir, s.Temp)) }
+
+// run measures the usual servers and those that others adds.
+func run(ctx context.Context, s *study.Study, loads []load, others func(context.Context, *study.Study)) (*study.Report, error) {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return nil, wrk.ErrMissing
 	}
-	all, certified := loads, opts.Options
-	switch {
-	case opts.Others != nil:
-		all, certified.TLS = peerLoads(), true
-	case opts.TLS:
-		all = tlsLoads()
-	case opts.Varied:
-		all = variedLoads()
-	}
-	s, err := study.New(dir, opts.Kind(), certified, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
 	if err := s.Build(ctx); err != nil {
 		return nil, err
 	}
-	if opts.TLS {
-		s.Add(rig.BuildTLSLoop(ctx, dir, s.Temp))
-		s.Add(rig.NewNginx(ctx, s.Temp, rig.HelloSite()))
-	} else {
-		s.Add(rig.BuildFloor(ctx, dir, s.Temp))
-	}
-	if opts.Others != nil {
-		others, without := opts.Others(ctx, dir, s.Temp)
-		s.Servers = append(s.Servers, others...)
-		for _, what := range without {
-			s.Miss(what)
-		}
-	}
-	r, err := study.Measure(ctx, s, all, func(ctx context.Context, l load, server *rig.Server) (study.Figures, error) {
+	others(ctx, s)
+	return study.Measure(ctx, s, loads, func(ctx context.Context, l load, server *rig.Server) (study.Figures, error) {
 		return measure(ctx, s, l, server)
 	})
-	if err == nil {
-		r.TLS = opts.TLS
-	}
-	return r, err
 }
 
 // spareFiles is how many descriptors a process needs besides its connections.

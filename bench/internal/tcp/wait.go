@@ -11,7 +11,6 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/closedloop"
 	"github.com/valyala/fasthttp/bench/internal/markdown"
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/stats"
@@ -44,9 +43,6 @@ var handlers = []handler{
 	{"proxy", serving.Forwards, time.Millisecond, 1},
 	{"mix", serving.Mixed, time.Millisecond, 10},
 }
-
-// waitServers are the servers of MeasureWait.
-var waitServers = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP}
 
 // waitLoads returns all rows: with GOMAXPROCS 1 and with all processors.
 func waitLoads() (all []waitLoad) {
@@ -84,14 +80,8 @@ var Wait = &study.Kind{
 	Columns: []study.Column{{Figure: study.Rate}, {Figure: study.P99}, {Figure: study.CPUs, Digits: 1}},
 }
 
-// MeasureWait measures handlers that wait; a run lasts for some time. dir is the bench folder. The
-// program must call closedloop.Main before anything else.
-func MeasureWait(ctx context.Context, dir string, opts study.Options, lasts time.Duration, log progress.Log) (*study.Report, error) {
-	s, err := study.New(dir, Wait, opts, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
+// MeasureWait measures handlers that wait; a run lasts for some time. The program must call closedloop.Main before anything else.
+func MeasureWait(ctx context.Context, s *study.Study, lasts time.Duration) (*study.Report, error) {
 	if err := s.Build(ctx); err != nil {
 		return nil, err
 	}
@@ -100,7 +90,7 @@ func MeasureWait(ctx context.Context, dir string, opts study.Options, lasts time
 		return l.measure(ctx, s, server, backend, lasts)
 	}
 	r, err := study.Measure(ctx, s, waitLoads(), measure)
-	if err != nil || opts.Rounds == 1 || opts.Rounds >= doubtRounds { // a quick look judges nothing
+	if err != nil || s.Rounds == 1 || s.Rounds >= doubtRounds { // a quick look judges nothing
 		return r, err
 	}
 	doubts := slices.DeleteFunc(waitLoads(), func(l waitLoad) bool {
@@ -110,7 +100,7 @@ func MeasureWait(ctx context.Context, dir string, opts study.Options, lasts time
 	if len(doubts) == 0 {
 		return r, nil
 	}
-	log.Note(fmt.Sprintf("%s not met; measured anew with %s", markdown.Plural(len(doubts), "row"), markdown.Plural(doubtRounds, "round")))
+	s.Log.Note(fmt.Sprintf("%s not met; measured anew with %s", markdown.Plural(len(doubts), "row"), markdown.Plural(doubtRounds, "round")))
 	s.Rounds = doubtRounds
 	again, err := study.Measure(ctx, s, doubts, measure)
 	if err == nil {
@@ -140,15 +130,14 @@ func (l waitLoad) measure(ctx context.Context, s *study.Study, server, backend *
 	if l.procs != 1 {
 		place, others = rig.Anywhere, rig.Anywhere
 	}
-	settings := rig.Settings{Mode: l.handler.mode, Place: place, Procs: l.procs}
-	waits := []string{"-" + serving.WaitFlag, l.handler.wait.String()}
-	if settings.Args = waits; l.handler.mode == serving.Forwards {
-		behind, err := backend.Start(ctx, rig.Settings{Mode: serving.Mixed, Place: others, Procs: others.Procs(), Args: waits})
+	settings := rig.Settings{Mode: l.handler.mode, Place: place, Procs: l.procs, Wait: l.handler.wait}
+	if l.handler.mode == serving.Forwards {
+		behind, err := backend.Start(ctx, rig.Settings{Mode: serving.Mixed, Place: others, Procs: others.Procs(), Wait: l.handler.wait})
 		if err != nil {
 			return nil, fmt.Errorf("backend: %w", err)
 		}
 		defer func() { err = errors.Join(err, behind.Stop()) }()
-		settings.Args = []string{"-" + serving.BackendFlag, behind.Addr}
+		settings.Backend = behind.Addr
 	}
 	return s.With(ctx, server, settings, func(process *rig.Process) (study.Figures, error) {
 		var r closedloop.Result
@@ -292,7 +281,7 @@ func writeWait(b *strings.Builder, r *study.Report, level string) {
 		fmt.Fprintf(b, "\n%s GOMAXPROCS %d\n", level, n)
 		table := markdown.Table{Header: []string{"handler, connections"}}
 		for _, g := range waitGoals {
-			for _, server := range waitServers {
+			for _, server := range rig.Usual {
 				table.Header = append(table.Header, g.figure+" "+waitColumns[server])
 			}
 			table.Header = append(table.Header, "event ÷ best other")
@@ -314,7 +303,7 @@ func waitCells(row *study.Row) []string {
 		cells[0] += " \\*"
 	}
 	for _, g := range waitGoals {
-		for _, server := range waitServers {
+		for _, server := range rig.Usual {
 			text := markdown.None
 			if row.Of(server) != nil {
 				text = fmt.Sprintf("%.0f", row.Get(server, g.figure).Median)

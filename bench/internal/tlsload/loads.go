@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/bench/internal/dial"
 	"github.com/valyala/fasthttp/bench/internal/probe"
 	"github.com/valyala/fasthttp/bench/internal/stats"
 	"github.com/valyala/fasthttp/bench/internal/steady"
@@ -158,20 +159,13 @@ func (l Load) ask(ctx context.Context) (r Result, err error) {
 	return l.result(len(times), times), err
 }
 
-// dialAndSay connects and writes p. When the connection is closed, or this process ends, the
-// kernel does not keep it.
+// dialAndSay connects and writes p.
 func (l Load) dialAndSay(p []byte) (net.Conn, error) {
-	nc, err := net.DialTimeout("tcp4", l.Addr, patience)
+	nc, err := dial.TCP("", l.Addr, nil)
 	if err != nil {
 		return nil, err
 	}
-	if tcp, ok := nc.(*net.TCPConn); ok {
-		err = tcp.SetLinger(0)
-	}
-	if err == nil {
-		_, err = nc.Write(p)
-	}
-	if err != nil {
+	if _, err = nc.Write(p); err != nil {
 		_ = nc.Close()
 		return nil, err
 	}

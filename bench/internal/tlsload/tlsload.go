@@ -5,7 +5,10 @@ package tlsload
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"time"
 
@@ -87,8 +90,9 @@ func Start(ctx context.Context, place rig.Place, l Load) (*Flood, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := child.Expect(ctx, openWord); err != nil {
-		return nil, fmt.Errorf("flood: %w", err)
+	var said string
+	if err := child.Hear(ctx, "flood", &said); err != nil {
+		return nil, errors.Join(err, child.Stop())
 	}
 	return &Flood{child}, nil
 }
@@ -104,10 +108,7 @@ func (f *Flood) Stop(ctx context.Context) (r Result, err error) {
 // Main runs the process as a load if its arguments request that, and then does not return.
 func Main() {
 	rig.AnswerAs(word, func(ctx context.Context, l Load) (Result, error) {
-		return l.run(ctx, func() error {
-			_, err := fmt.Println(openWord)
-			return err
-		})
+		return l.run(ctx, func() error { return json.NewEncoder(os.Stdout).Encode(openWord) })
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/longer"
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
@@ -61,7 +61,7 @@ const short = 100 * time.Millisecond
 
 func TestHandshakesAreWhatTheyAreCalled(t *testing.T) {
 	for _, kind := range []Kind{Full, Resumed} {
-		longer.Until(t, 10*short, func(length time.Duration) error {
+		await.Longer(t, 10*short, func(length time.Duration) error {
 			s := start(t)
 			r, err := Run(t.Context(), rig.Anywhere, Load{Kind: kind, Addr: s.addr, Conns: 4, Warm: short / 2, Time: length})
 			if err != nil || r.Done < 4 || r.Rate <= 0 || r.P50 <= 0 || r.P99 < r.P50 {
@@ -97,16 +97,8 @@ func TestFloodsGoOnUntilTheyAreStopped(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", kind, err)
 		}
-		await := func() {
-			t.Helper()
-			select {
-			case <-s.conns:
-			case <-time.After(time.Minute):
-				t.Fatalf("%s: %d connections", kind, s.accepted.Load())
-			}
-		}
 		for range 16 {
-			await()
+			await.Receive(t, "a connection of "+string(kind), s.conns)
 		}
 		r, err := flood.Stop(context.WithoutCancel(t.Context()))
 		if err != nil || r.Done < 8 || r.Rate <= 0 {
@@ -114,7 +106,7 @@ func TestFloodsGoOnUntilTheyAreStopped(t *testing.T) {
 		}
 		// the server may have to accept the rest yet
 		for int64(r.Done) > s.accepted.Load()+8 {
-			await()
+			await.Receive(t, "a connection of "+string(kind), s.conns)
 		}
 		if s.requests.Load() != 0 {
 			t.Errorf("%s: %d requests", kind, s.requests.Load())

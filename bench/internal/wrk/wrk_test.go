@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/longer"
+	"github.com/valyala/fasthttp/bench/internal/await"
 )
 
 const plain = `Running 1s test @ http://127.0.0.1:18080/
@@ -168,7 +168,7 @@ func TestSequenceScriptSendsTextsInTurn(t *testing.T) {
 	}))
 	defer server.Close()
 	for script, n := range map[string]int{SequenceScript(texts): 7, PipelineSequenceScript(texts[:6], 3, 2): 6} {
-		longer.Until(t, time.Second, func(length time.Duration) error {
+		await.Longer(t, time.Second, func(length time.Duration) error {
 			cmd, out := start(t, script, server.URL, length)
 			if err := cmd.Wait(); err != nil {
 				t.Fatalf("%v: %s", err, out)
@@ -197,7 +197,7 @@ func TestPipelineScriptMeasuresWholeBatches(t *testing.T) {
 	const usual, slow = 20 * time.Millisecond, 100 * time.Millisecond
 	ln := batchServer(t, size, usual, slow, 5)
 	defer ln.Close()
-	longer.Until(t, time.Second, func(length time.Duration) error {
+	await.Longer(t, time.Second, func(length time.Duration) error {
 		cmd, out := start(t, PipelineScript(size, 2), "http://"+ln.Addr().String(), length)
 		if err := cmd.Wait(); err != nil {
 			t.Fatalf("%v: %s", err, out)

@@ -11,16 +11,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/study"
 	"github.com/valyala/fasthttp/bench/internal/wsload"
 )
 
-// Options select the rows, and how they are measured.
+// Options select the servers, and the size of the rows with many sockets.
 type Options struct {
-	study.Options
 	Conns   int // sockets of the rows with many
 	Servers *regexp.Regexp
 }
@@ -100,7 +98,7 @@ const (
 
 // Kind is the kind of these measurements.
 var Kind = &study.Kind{
-	Name: "ws", Title: "WebSocket servers over loopback sockets", Client: "load", Overview: []string{""},
+	Name: "ws", Title: "WebSocket servers over loopback sockets", Client: "load", Overview: []string{""}, TLS: true,
 	Note: "CPU is the server's processor time for a message, user and system; a message that is broadcast counts once for each\n" +
 		"socket. In the ratios less than 1 is better for the server of the line.\n",
 	Columns: []study.Column{
@@ -136,29 +134,22 @@ const (
 	warmTime = 300 * time.Millisecond
 )
 
-// Measure builds the servers in dir, which is the bench folder, and measures them. The program
-// must have called wsload.Main.
-func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (*study.Report, error) {
-	opts.TLS = true // of one row
-	s, err := study.New(dir, Kind, opts.Options, log)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
+// Measure builds the servers, and measures them. The program must have called wsload.Main.
+func (opts Options) Measure(ctx context.Context, s *study.Study) (r *study.Report, err error) {
 	if most := max(1, s.Limit-spareFiles); opts.Conns > most {
 		s.Miss(fmt.Sprintf("%d sockets instead of %d, since a process may have only %d files open", most, opts.Conns, s.Limit))
 		opts.Conns = most
 	}
-	log.Note("building the servers")
-	if s.Servers, err = rig.BuildWebSocket(ctx, dir, s.Temp); err != nil {
+	s.Log.Note("building the servers")
+	if s.Servers, err = rig.BuildWebSocket(ctx, s.Dir, s.Temp); err != nil {
 		return nil, err
 	}
-	s.Add(rig.BuildWebSocketFloor(ctx, dir, s.Temp))
+	s.Add(rig.BuildWebSocketFloor(ctx, s.Dir, s.Temp))
 	s.Servers = slices.DeleteFunc(s.Servers, func(server *rig.Server) bool { return !opts.Servers.MatchString(server.Name) })
 	if len(s.Servers) == 0 {
 		return nil, fmt.Errorf("no server matches %q", opts.Servers)
 	}
-	r, err := study.Measure(ctx, s, loads(opts.Conns), func(ctx context.Context, l load, server *rig.Server) (study.Figures, error) {
+	r, err = study.Measure(ctx, s, loads(opts.Conns), func(ctx context.Context, l load, server *rig.Server) (study.Figures, error) {
 		settings := rig.Settings{Mode: serving.Plain}
 		if l.TLS {
 			settings.Identity = s.Identity

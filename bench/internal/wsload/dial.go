@@ -9,7 +9,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/epoll"
+	"github.com/valyala/fasthttp/bench/internal/dial"
 )
 
 // The key of RFC 6455 1.3 and its answer.
@@ -20,7 +20,7 @@ const (
 
 // dial connects and performs the opening handshake. control may be nil.
 func (l Load) dial(control func(fd uintptr) error) (net.Conn, error) {
-	nc, err := epoll.Dial(l.Addr, control)
+	nc, err := dial.TCP("", l.Addr, control)
 	if err != nil {
 		return nil, err
 	}

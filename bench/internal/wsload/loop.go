@@ -66,11 +66,7 @@ func (l Load) open(over <-chan struct{}) (p *loop, err error) {
 	if err = p.connect(); err == nil && l.Kind != Idle {
 		err = p.run(l.Warm)
 	}
-	if err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
+	return p, err
 }
 
 func (p *loop) connect() error {
@@ -101,13 +97,6 @@ func (p *loop) connect() error {
 		p.held = append(p.held, nc)
 	}
 	return err
-}
-
-func (p *loop) close() {
-	p.sockets.Close()
-	for _, nc := range p.held {
-		_ = nc.Close()
-	}
 }
 
 func (p *loop) ended() bool {

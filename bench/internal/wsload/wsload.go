@@ -8,12 +8,9 @@
 package wsload
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -92,9 +89,8 @@ func (l Load) path() string {
 
 // The words of the protocol between a load and the program that started it.
 const (
-	word     = "websocket-load" // the first argument
-	openWord = "open"           // all sockets are open and warm
-	goWord   = "go"             // begin
+	word   = "websocket-load" // the first argument
+	goWord = "go"             // begin
 )
 
 // Sockets is a running load.
@@ -110,8 +106,9 @@ func Start(ctx context.Context, place rig.Place, l Load) (*Sockets, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := child.Expect(ctx, openWord); err != nil {
-		return nil, fmt.Errorf("load: %w", err)
+	var open int // sockets, which are warm, too
+	if err := child.Hear(ctx, "load", &open); err != nil {
+		return nil, errors.Join(err, child.Stop())
 	}
 	return &Sockets{child}, nil
 }
@@ -125,57 +122,18 @@ func (s *Sockets) Run(ctx context.Context) (r Result, err error) {
 // Stop closes the sockets.
 func (s *Sockets) Stop() error { return s.child.Stop() }
 
-// Main runs the process as a load if its arguments request that, and then does not return.
+// Main runs the process as a load if its arguments request that, and then does not return. The end
+// of the process closes the sockets.
 func Main() {
-	if len(os.Args) != 3 || os.Args[1] != word {
-		return
-	}
-	if err := obey(os.Args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, "load:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// obey performs the load that text describes, and returns when standard input ends.
-func obey(text string) error {
-	var l Load
-	if err := json.Unmarshal([]byte(text), &l); err != nil {
-		return err
-	}
-	words, over := make(chan string), make(chan struct{})
-	go func() {
-		defer close(over)
-		lines := bufio.NewScanner(os.Stdin)
-		for lines.Scan() {
-			words <- lines.Text()
-		}
-	}()
-	p, err := l.open(over)
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	if _, err := fmt.Println(openWord); err != nil {
-		return err
-	}
-	for {
-		select {
-		case <-over:
-			return nil
-		case said := <-words:
+	rig.ConverseAs(word, func(ctx context.Context, l Load) (any, func(string) (any, error), error) {
+		p, err := l.open(ctx.Done())
+		return l.Conns, func(said string) (any, error) {
 			if said != goWord {
-				return fmt.Errorf("unknown request %q", said)
+				return nil, fmt.Errorf("unknown request %q", said)
 			}
-			r, err := p.measure()
-			if err != nil {
-				return err
-			}
-			if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
-				return err
-			}
-		}
-	}
+			return p.measure()
+		}, err
+	})
 }
 
 var errEnded = errors.New("ended too early")

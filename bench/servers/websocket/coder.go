@@ -10,10 +10,6 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-func init() {
-	add(library{name: "coder/websocket", module: "github.com/coder/websocket", place: 40, serve: serveCoder})
-}
-
 func serveCoder(ln net.Listener) error {
 	var all group[*websocket.Conn]
 	ctx := context.Background()

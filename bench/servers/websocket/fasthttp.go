@@ -9,10 +9,6 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-func init() {
-	add(library{name: "fasthttp/websocket", module: "github.com/fasthttp/websocket", place: 20, serve: serveFasthttp})
-}
-
 func serveFasthttp(ln net.Listener) error {
 	var upgrader websocket.FastHTTPUpgrader
 	var all group[*member[*websocket.PreparedMessage]]

@@ -12,10 +12,6 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-func init() {
-	add(library{name: "gobwas/ws", module: "github.com/gobwas/ws", place: 60, serve: serveGobwas})
-}
-
 // gobwasConn reads with a buffer, as the library itself does not.
 type gobwasConn struct {
 	net.Conn

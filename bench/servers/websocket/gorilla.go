@@ -7,10 +7,6 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-func init() {
-	add(library{name: "gorilla/websocket", module: "github.com/gorilla/websocket", place: 30, serve: serveGorilla})
-}
-
 func serveGorilla(ln net.Listener) error {
 	var upgrader websocket.Upgrader
 	var all group[*member[*websocket.PreparedMessage]]

@@ -8,10 +8,6 @@ import (
 	"github.com/lxzan/gws"
 )
 
-func init() {
-	add(library{name: "lxzan/gws", module: "github.com/lxzan/gws", place: 50, serve: serveGWS})
-}
-
 // gwsEcho returns each message.
 type gwsEcho struct{ gws.BuiltinEventHandler }
 

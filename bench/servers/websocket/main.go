@@ -1,6 +1,6 @@
 // Command websocket is the WebSocket server that the socket benchmarks measure, once with each
 // of several libraries. It is a separate module because of them. Each library has a file of its
-// own, which adds itself to the list. All use the library in the way its documentation shows,
+// own. All use the library in the way its documentation shows,
 // with its default settings.
 //
 // serving.EchoPath returns each message, and serving.GroupPath sends it to all sockets of that
@@ -17,7 +17,6 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/valyala/fasthttp/bench/internal/serving"
@@ -27,20 +26,19 @@ import (
 type library struct {
 	name   string // in tables
 	module string
-	place  int // in tables, from the lowest
 	serve  func(ln net.Listener) error
 	// serveTLS is for libraries that perform the handshakes of TLS; the others get connections
 	// of crypto/tls.
 	serveTLS func(ln net.Listener, cert, key string) error
 }
 
-var libraries []library
-
-// add adds a library to the list.
-func add(l library) {
-	libraries = append(libraries, l)
-	slices.SortFunc(libraries, func(a, b library) int { return a.place - b.place })
-}
+// libraries are in the order of tables.
+var libraries = append(ours(),
+	library{name: "fasthttp/websocket", module: "github.com/fasthttp/websocket", serve: serveFasthttp},
+	library{name: "gorilla/websocket", module: "github.com/gorilla/websocket", serve: serveGorilla},
+	library{name: "coder/websocket", module: "github.com/coder/websocket", serve: serveCoder},
+	library{name: "lxzan/gws", module: "github.com/lxzan/gws", serve: serveGWS},
+	library{name: "gobwas/ws", module: "github.com/gobwas/ws", serve: serveGobwas})
 
 // mostSize is the limit of a message for libraries whose default is below the sizes of the
 // benchmark, in bytes.

@@ -10,9 +10,9 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
-func init() {
-	const module = "github.com/valyala/fasthttp"
-	for i, l := range []struct {
+// ours returns the ways to use this module's package websocket.
+func ours() (all []library) {
+	for _, l := range []struct {
 		name    string
 		handler func() fasthttp.RequestHandler
 	}{
@@ -23,14 +23,15 @@ func init() {
 			return conns(&websocket.Upgrader{ReleaseContext: true}, echoAppending)
 		}},
 	} {
-		add(library{
-			name: l.name, module: module, place: i + 1,
+		all = append(all, library{
+			name: l.name, module: "github.com/valyala/fasthttp",
 			serve: func(ln net.Listener) error { return fasthttp.Serve(ln, l.handler()) },
 			serveTLS: func(ln net.Listener, cert, key string) error {
 				return fasthttp.ServeTLS(ln, cert, key, l.handler())
 			},
 		})
 	}
+	return all
 }
 
 // callbacks has no goroutine for a socket.

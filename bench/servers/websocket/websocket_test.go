@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/longer"
+	"github.com/valyala/fasthttp/bench/internal/await"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/wsload"
@@ -58,7 +58,7 @@ func TestEveryLibraryAnswers(t *testing.T) {
 				"broadcast": {Kind: wsload.Broadcast, Conns: 5, Size: 125},
 			} {
 				load.Addr = addr
-				longer.Until(t, short, func(length time.Duration) error {
+				await.Longer(t, short, func(length time.Duration) error {
 					load.Time = length
 					sockets, err := wsload.Start(t.Context(), rig.Anywhere, load)
 					if err != nil {
