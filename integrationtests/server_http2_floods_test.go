@@ -436,7 +436,7 @@ func checkStopsReading(t *testing.T, e servertest.Engine, timeout time.Duration)
 	fs.served = make(chan struct{}, most+batch)
 	s := &fasthttp.Server{Handler: fs.handle, Logger: noLog{}}
 	s.HTTP2.WriteByteTimeout = timeout
-	// too many streams at a time, if those that were served have not ended yet: one is refused
+	// a stream is refused while too many served ones have not ended
 	s.HTTP2.CountError = func(string) { fs.served <- struct{}{} }
 	ts := serveHTTP2(t, e, s)
 	before := servertest.Measure(t)
