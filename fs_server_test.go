@@ -213,7 +213,7 @@ func TestServeFSKeepsFileSystemsApart(t *testing.T) {
 	}
 }
 
-// A file system that the application has forgotten is not that of the operating system.
+// A forgotten file system is not the one of the operating system.
 func TestServeFSWithoutAFileSystemServesNothing(t *testing.T) {
 	t.Chdir(plant(t, map[string]string{"a.txt": "of the working directory"}))
 	for name, h := range map[string]RequestHandler{

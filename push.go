@@ -137,7 +137,7 @@ func (ctx *RequestCtx) watchPush() {
 }
 
 // pushNeedsGoroutine reports whether the connection cannot send a pushed body itself, for a reason
-// that is known when the handler has returned.
+// known when the handler has returned.
 func (ctx *RequestCtx) pushNeedsGoroutine() bool {
 	return ctx.FullDuplex() || ctx.hijack != nil || ctx.Response.Header.head.Trailers.Len() > 0
 }

@@ -64,7 +64,7 @@ func size(n int64) string { return servertest.Size(n).String() }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%v seconds", d.Seconds()) }
 
-// secondsOf returns a time that is a constant of a file.
+// secondsOf returns a time declared as a constant of a file.
 func secondsOf(t *testing.T, file, name string) string {
 	t.Helper()
 	return seconds(time.Duration(constantOf(t, file, name)))

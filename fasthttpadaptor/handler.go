@@ -46,7 +46,7 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 //     without an end, such as a stream of events, needs another signal. The values of the
 //     context are the user values of the RequestCtx, and the local address under
 //     http.LocalAddrContextKey; there is no http.ServerContextKey. In a handler from
-//     NewHTTPHandler, the context is derived from that of NetHTTPRequest.
+//     NewHTTPHandler, the context is derived from the one of NetHTTPRequest.
 //
 // If a handler around this one has set the status or fields in ctx.Response, they are kept
 // unless h sets them, too. The response to a request whose target is not a URL is 400.

@@ -136,8 +136,8 @@ func NetHTTPRequest(ctx *fasthttp.RequestCtx) *http.Request {
 	return r
 }
 
-// writeResponse sends resp. body is that of r if its handler has ended, and nil otherwise. The body
-// stream of resp may end in the middle with a call of Hijack of ctx, if that is not nil.
+// writeResponse sends resp. body is the body of r if its handler has ended, and nil otherwise. The body
+// stream of resp may end in the middle with a call of Hijack of ctx, which may be nil.
 func writeResponse(w http.ResponseWriter, r *http.Request, body *netBody, resp *fasthttp.Response, ctx *fasthttp.RequestCtx) {
 	defer resp.CloseBodyStream()
 	header := w.Header()
@@ -254,7 +254,7 @@ func addTrailers(w http.ResponseWriter, h *fasthttp.ResponseHeader) {
 }
 
 // copyPieces sends the bytes of each Read of a stream at once. A stream that writes itself
-// learns why writing fails. It is an error if there are not as many bytes as size, unless that is
+// learns why writing fails. It is an error if there are not as many bytes as size, unless size is
 // negative: net/http checks this only in responses without trailers.
 func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Reader, size int) error {
 	pieces := &pieceWriter{w: w, control: rc, left: size}
@@ -291,7 +291,7 @@ func copyStream(pieces *pieceWriter, stream io.Reader) error {
 type pieceWriter struct {
 	w       io.Writer
 	control *http.ResponseController
-	left    int // how many bytes must follow; negative if that is not known
+	left    int // how many bytes must follow; negative if unknown
 }
 
 func (p *pieceWriter) Write(b []byte) (int, error) {

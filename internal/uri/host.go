@@ -158,7 +158,7 @@ func otherHostField(host []byte) ([]byte, error) {
 	return bytesconv.Bytes(text), err
 }
 
-// maxUnicodeName is the largest size of a name that is converted to A-labels, in bytes. A name
+// maxUnicodeName is the largest size of a name to convert to A-labels, in bytes. A name
 // has 253 characters at most in DNS (RFC 1035 section 2.3.4), each of which is at most
 // four bytes. The time to convert a label grows with the square of its size.
 const maxUnicodeName = 1024
