@@ -57,6 +57,7 @@ type busyConn struct {
 	net.Conn
 	misses   int // how many reads with a deadline return nothing
 	deadline chan struct{}
+	waits    chan struct{} // gets a value when the first Read begins
 }
 
 func (c *busyConn) SetReadDeadline(t time.Time) error {
@@ -71,6 +72,10 @@ func (c *busyConn) SetReadDeadline(t time.Time) error {
 }
 
 func (c *busyConn) Read(p []byte) (int, error) {
+	select {
+	case c.waits <- struct{}{}:
+	default:
+	}
 	<-c.deadline
 	if c.misses--; c.misses >= 0 {
 		return 0, os.ErrDeadlineExceeded
@@ -84,14 +89,14 @@ func TestShutdownLooksAgain(t *testing.T) {
 	s := &Server{Handler: echo, Logger: &servertest.Log{}}
 	pc := fasthttputil.NewPipeConns()
 	defer pc.Close()
-	served := inBackground(func() error {
-		// the wait for a request misses it, and the first look after that
-		return s.ServeConn(&busyConn{Conn: pc.Conn2(), misses: 2, deadline: make(chan struct{}, 1)})
-	})
+	// the wait for a request misses it, and the first look after that
+	busy := &busyConn{Conn: pc.Conn2(), misses: 2, deadline: make(chan struct{}, 1), waits: make(chan struct{}, 1)}
+	served := inBackground(func() error { return s.ServeConn(busy) })
 	c := servertest.NewConn(t, pc.Conn1())
 	_ = c.SetDeadline(time.Now().Add(servertest.Patience))
 	c.Get("/")
-	servertest.Eventually(t, "the connection", func() bool { return s.GetOpenConnectionsCount() == 1 })
+	// a connection that does not wait yet has one look less
+	servertest.Receive(t, "the wait for a request", busy.waits)
 	servertest.ShutDown(t, s)
 	c.Expect(200, servertest.Echoed("GET", "/", ""))
 	if err := servertest.Receive(t, "return of ServeConn", served); err != nil {
