@@ -180,6 +180,10 @@ func writeResponse(w http.ResponseWriter, r *http.Request, body *netBody, resp *
 	if stream == nil {
 		_, _ = w.Write(resp.Body())
 	} else {
+		if len(resp.Header.PeekTrailerKeys()) == 0 {
+			// net/http has the Content-Length, and checks it
+			size = -1
+		}
 		err = copyPieces(w, control, stream, size)
 	}
 	switch {
@@ -255,7 +259,7 @@ func addTrailers(w http.ResponseWriter, h *fasthttp.ResponseHeader) {
 
 // copyPieces sends the bytes of each Read of a stream at once. A stream that writes itself
 // learns why writing fails. It is an error if there are not as many bytes as size, unless size is
-// negative: net/http checks this only in responses without trailers.
+// negative.
 func copyPieces(w http.ResponseWriter, rc *http.ResponseController, stream io.Reader, size int) error {
 	pieces := &pieceWriter{w: w, control: rc, left: size}
 	err := copyStream(pieces, stream)
