@@ -1,9 +1,12 @@
 package together
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,4 +111,54 @@ func TestFiberServesWithoutListen(t *testing.T) {
 			t.Errorf("%s: a large body gets %d, %v", name, resp.StatusCode(), err)
 		}
 	}
+}
+
+// TestFiberServesHTTP2 serves over TLS, with the settings that docs/migrating.md has for each version
+// of Fiber.
+func TestFiberServesHTTP2(t *testing.T) {
+	certPEM, keyPEM := servertest.Certificate()
+	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	servertest.Must(t, os.WriteFile(certFile, certPEM, 0o600))
+	servertest.Must(t, os.WriteFile(keyFile, keyPEM, 0o600))
+
+	app3 := fiber.New()
+	app3.Get("/", func(c fiber.Ctx) error { return c.Send(c.RequestCtx().Request.Header.Protocol()) })
+	listens := make(chan net.Addr, 1)
+	config := fiber.ListenConfig{
+		DisableStartupMessage: true, CertFile: certFile, CertKeyFile: keyFile,
+		ListenerAddrFunc: func(addr net.Addr) { listens <- addr },
+		TLSConfigFunc:    func(c *tls.Config) { c.NextProtos = []string{"h2", "http/1.1"} },
+	}
+	checkVersions(t, app3.Server(), func() error { return app3.Listen("127.0.0.1:0", config) }, listens, app3.Shutdown)
+
+	app2 := fiber2.New(fiber2.Config{DisableStartupMessage: true})
+	app2.Get("/", func(c *fiber2.Ctx) error { return c.Send(c.Context().Request.Header.Protocol()) })
+	cert, err := tls.X509KeyPair(certPEM, keyPEM)
+	servertest.Must(t, err)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	servertest.Must(t, err)
+	secure := tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}})
+	listens <- ln.Addr()
+	checkVersions(t, app2.Server(), func() error { return app2.Listener(secure) }, listens, app2.Shutdown)
+}
+
+// checkVersions checks that the server of an app serves both versions of HTTP.
+func checkVersions(t *testing.T, s *fasthttp.Server, serve func() error, listens <-chan net.Addr, shutdown func() error) {
+	t.Helper()
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetHTTP2(true)
+	served := make(chan error, 1)
+	go func() { served <- serve() }()
+	url := "https://" + servertest.Receive(t, "the address", listens).String()
+	for version, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2.0": true} {
+		client := &fasthttp.Client{TLSConfig: servertest.TrustCertificate()}
+		client.Protocols.SetHTTP1(true)
+		client.Protocols.SetHTTP2(http2)
+		if _, body, err := client.Get(nil, url); string(body) != version || err != nil {
+			t.Errorf("the version is %q, not %s: %v", body, version, err)
+		}
+		client.CloseIdleConnections()
+	}
+	servertest.Must(t, shutdown())
+	servertest.Must(t, servertest.Receive(t, "the end of the server", served))
 }
