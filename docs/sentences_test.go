@@ -8,12 +8,14 @@ import (
 	"go/token"
 	"go/types"
 	"math"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttptest"
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/hpack"
@@ -29,12 +31,12 @@ import (
 // Tests beside the code check the tables of security.md.
 func TestLimitsInSentencesAreThoseOfTheCode(t *testing.T) {
 	for file, sentences := range map[string][]string{
-		"security.md":  append(sentencesAboutServers(t), sentencesAboutHTTP2(t)...),
-		"migrating.md": sentencesOfMigrating(t),
-		"websocket.md": sentencesOfWebSocket(t),
-		"faq.md": {
-			fmt.Sprintf("CI fails if a request takes %s %% more instructions", find(t, "../bench/cmd/guard/main.go", `&opts\.margin, "margin", (\d+)`)),
-		},
+		"security.md":        append(sentencesAboutServers(t), sentencesAboutHTTP2(t)...),
+		"migrating.md":       sentencesOfMigrating(t),
+		"websocket.md":       sentencesOfWebSocket(t),
+		"faq.md":             sentencesOfFAQ(t),
+		"../README.md":       sentencesOfReadme(t),
+		"../CONTRIBUTING.md": {fmt.Sprintf("You need Go %s or newer", oldestGo(t))},
 	} {
 		text := strings.Join(strings.Fields(read(t, file)), " ")
 		for _, sentence := range sentences {
@@ -111,6 +113,64 @@ func sentencesAboutHTTP2(t *testing.T) []string {
 	}
 }
 
+// oldestGo returns the release of Go that go.mod names.
+func oldestGo(t *testing.T) string { return find(t, "../go.mod", `(?m)^go (\d+\.\d+)`) }
+
+func sentencesOfReadme(t *testing.T) []string {
+	return []string{
+		fmt.Sprintf("You need Go %s or newer,", oldestGo(t)),
+		fmt.Sprintf("For all: Go %s,", oldestGo(t)),
+		fmt.Sprintf("| request head | up to %s, %d fields | up to the read buffer, 4 KiB | up to %s |", size(http1.DefaultMaxHead), http1.DefaultMaxFields, size(http.DefaultMaxHeaderBytes)),
+		fmt.Sprintf("| request body | up to %s by default |", size(fasthttp.DefaultMaxRequestBodySize)),
+	}
+}
+
+func sentencesOfFAQ(t *testing.T) []string {
+	late, more := statusesOfLateHandlers(t)
+	return []string{
+		fmt.Sprintf("CI fails if a request takes %s %% more instructions", find(t, "../bench/cmd/guard/main.go", `&opts\.margin, "margin", (\d+)`)),
+		fmt.Sprintf("`go.mod` names the oldest one: Go %s.", oldestGo(t)),
+		fmt.Sprintf("so that a test sees 0x%X bytes", poison(t)),
+		fmt.Sprintf("answers with %d at the limit,", late),
+		fmt.Sprintf("beyond these places clients get %d.", more),
+		fmt.Sprintf("The one name that v1.78.0 adds, `%s`, is here.", nameAdded(t)),
+	}
+}
+
+// statusesOfLateHandlers returns the statuses that a TimeoutHandler sends for a late handler, and for a
+// request beyond Server.Concurrency of them.
+func statusesOfLateHandlers(t *testing.T) (late, more int) {
+	answered := make(chan struct{})
+	server := fasthttptest.NewServer(t, &fasthttp.Server{
+		Concurrency: 1,
+		Handler:     fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) { <-answered }, time.Millisecond, ""),
+	})
+	defer close(answered)
+	for _, status := range []*int{&late, &more} {
+		var err error
+		if *status, _, err = server.Client.Get(nil, server.URL); err != nil {
+			t.Error(err)
+		}
+	}
+	return late, more
+}
+
+// nameAdded returns the only name that v1.78.0 adds to the API.
+func nameAdded(t *testing.T) string {
+	m := regexp.MustCompile(`^pkg fasthttp, method \(\*(\w+)\) (\w+)\(.*\n$`).FindStringSubmatch(read(t, "../api/fasthttp-1.78.txt"))
+	if m == nil {
+		t.Fatal("api/fasthttp-1.78.txt does not have one method alone")
+	}
+	return m[1] + "." + m[2]
+}
+
+var inWords = []string{"none", "one", "two", "three", "four", "five"}
+
+// poison returns the byte that fills released memory in tests.
+func poison(t *testing.T) int64 {
+	return constantOf(t, "../internal/bufpool/poison_on.go", "poisonByte")
+}
+
 func sentencesOfMigrating(t *testing.T) []string {
 	wait := seconds(stall)
 	head := fmt.Sprintf("%s and %d fields", size(http1.DefaultMaxHead), http1.DefaultMaxFields)
@@ -131,6 +191,11 @@ func sentencesOfMigrating(t *testing.T) []string {
 		fmt.Sprintf("the same, but for %s at most:", wait),
 		fmt.Sprintf("the system probes peers after %s of silence,", seconds(time.Duration(constantOf(t, "../server_serve.go", "defaultKeepalive")))),
 		fmt.Sprintf("at once if the client has reset the connection or a write fails, after %s if", secondsOf(t, "../fasthttpadaptor/context.go", "leaveWait")),
+		fmt.Sprintf("with the byte 0x%X,", poison(t)),
+		fmt.Sprintf("The only name that v1.78.0 adds, `%s`, is there as well", nameAdded(t)),
+		fmt.Sprintf("| at most %s are skipped |", inWords[http1.SkipEmptyLines([]byte(strings.Repeat("\r\n", 9)))/2]),
+		fmt.Sprintf("`BodyUncompressed` undoes up to %s codings.", inWords[coding.MaxApplied]),
+		fmt.Sprintf("You need Go %s or newer,", oldestGo(t)),
 		fmt.Sprintf("| no limit by default | %s |", size(websocket.DefaultReadLimit)),
 		fmt.Sprintf("performs the closing handshake, for %s at most |", seconds(websocket.DefaultCloseTimeout)),
 	}
