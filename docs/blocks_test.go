@@ -26,6 +26,12 @@ var notCompiled = map[string]string{
 	`/debug/pprof/         a list of the profiles; /debug/pprof redirects to it`: "a table",
 }
 
+// compiledElsewhere are blocks of notCompiled that the tests of another module have, by their first
+// lines, with the file.
+var compiledElsewhere = map[string]string{
+	`app.Get("/chat/:room", func(c fiber.Ctx) error {`: "../contrib/together/additions_test.go",
+}
+
 // documents returns the documents with snippets, relative to the folder of this
 // package.
 func documents(t *testing.T) []string {
@@ -190,7 +196,8 @@ func isUnexportedType(spec ast.Spec) bool {
 }
 
 // TestBlocksOfGoAreMarked checks that blocks of documents without a mark are not Go, which nothing
-// would compile, and that each entry of notCompiled is the first line of a block.
+// would compile, that each entry of notCompiled is the first line of a block, and that the files of
+// compiledElsewhere have their blocks.
 func TestBlocksOfGoAreMarked(t *testing.T) {
 	found := map[string]bool{}
 	for _, name := range allDocuments(t) {
@@ -202,6 +209,9 @@ func TestBlocksOfGoAreMarked(t *testing.T) {
 		}
 		for _, s := range slices.Concat(marked, unmarked) {
 			found[s.first()] = true
+			if file := compiledElsewhere[s.first()]; file != "" && !strings.Contains(oneSpace(read(t, file)), oneSpace(s.text)) {
+				t.Errorf("%s: the block is not in %s", s, file)
+			}
 		}
 	}
 	for _, s := range snippetsOfComments(t) {
@@ -213,6 +223,9 @@ func TestBlocksOfGoAreMarked(t *testing.T) {
 		}
 	}
 }
+
+// oneSpace returns a text with single spaces instead of white space.
+func oneSpace(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // first returns the first line.
 func (s snippet) first() string {

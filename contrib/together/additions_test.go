@@ -25,16 +25,20 @@ import (
 func TestFiberHasTheAdditions(t *testing.T) {
 	app := fiber.New()
 	var upgrader websocket.Upgrader
-	chat := func(c fiber.Ctx) error {
-		room := strings.Clone(c.Params("room"))
-		_ = upgrader.Upgrade(c.RequestCtx(), func(conn *websocket.Conn) {
-			_ = conn.WriteMessage(websocket.TextMessage, []byte(room))
-			_, _, _ = conn.ReadMessage()
-		})
-		return nil
+	serveRoom := func(room string, conn *websocket.Conn) {
+		_ = conn.WriteMessage(websocket.TextMessage, []byte(room))
+		_, _, _ = conn.ReadMessage()
 	}
-	app.Get("/chat/:room", chat)
-	app.Connect("/chat/:room", chat)
+	app.Get("/chat/:room", func(c fiber.Ctx) error {
+		room := strings.Clone(c.Params("room"))
+		_ = upgrader.Upgrade(c.RequestCtx(), func(conn *websocket.Conn) { serveRoom(room, conn) })
+		return nil
+	})
+	app.Connect("/chat/:room", func(c fiber.Ctx) error {
+		room := strings.Clone(c.Params("room"))
+		_ = upgrader.Upgrade(c.RequestCtx(), func(conn *websocket.Conn) { serveRoom(room, conn) })
+		return nil
+	})
 	app.Get("/events", func(c fiber.Ctx) error {
 		sse.Serve(c.RequestCtx(), func(s *sse.Stream) { _ = s.Send(sse.Event{Data: []byte("news")}) })
 		return nil
