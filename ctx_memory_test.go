@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/header"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // memoryOf returns how many bytes v refers to, including the spare capacity of slices. It
@@ -60,6 +61,7 @@ func memoryOf(v reflect.Value, seen map[uintptr]bool) (size uintptr) {
 // A context releases all memory that grew for a request before it waits, on an idle connection
 // or in a pool, for the next one.
 func TestContextsKeepLittleOfALargeRequest(t *testing.T) {
+	servertest.WithoutGoroutines(t)
 	const most = 64 << 10
 	fields := counted("X-%d: a\r\n")(400 << 10)
 	pairs := strings.Repeat("a&", 200<<10)

@@ -196,6 +196,7 @@ func TestDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
 // TestDocumentedTestsAreThere checks that the tests named in README.md and in docs exist, and that
 // docs/security.md names all fuzz tests.
 func TestDocumentedTestsAreThere(t *testing.T) {
+	servertest.WithoutGoroutines(t)
 	t.Parallel()
 	all := testNames(t)
 	name := regexp.MustCompile("`((?:[a-z0-9/]+\\.)?(?:Test|Fuzz)[A-Za-z0-9]+)`")
@@ -226,6 +227,7 @@ func TestDocumentedTestsAreThere(t *testing.T) {
 // TestDocumentedPlacesAreThere checks that the functions and files named in the tables of
 // docs/http.md exist.
 func TestDocumentedPlacesAreThere(t *testing.T) {
+	servertest.WithoutGoroutines(t)
 	t.Parallel()
 	place := regexp.MustCompile("`([a-z0-9_/]+\\.go)`(?: `([A-Za-z0-9.]+)`)?")
 	places := 0

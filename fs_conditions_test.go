@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/files"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // conditionModel decides as RFC 9110 section 13 does, without the code under test. It knows
@@ -95,6 +96,7 @@ func conditionHeader(fields map[string]string) *RequestHeader {
 // TestConditionsAreThoseOfTheModel tries all combinations of tags and dates in the
 // four fields.
 func TestConditionsAreThoseOfTheModel(t *testing.T) {
+	servertest.WithoutGoroutines(t)
 	const absent = "absent"
 	tags, dates := []string{absent}, []string{absent, "same", "before", "after", "no date"}
 	for set := range modelTagSets {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // hostileTexts try to end the line that they are in.
@@ -89,6 +90,7 @@ func clipped(s string) string {
 }
 
 func TestRequestHeaderSettersInjectNothing(t *testing.T) {
+	servertest.WithoutGoroutines(t)
 	t.Parallel()
 	names := eachSetter(reflect.ValueOf(new(RequestHeader)), func(string, func(string)) {})
 	if names < 40 {
@@ -124,6 +126,7 @@ func TestRequestHeaderSettersInjectNothing(t *testing.T) {
 }
 
 func TestResponseHeaderSettersInjectNothing(t *testing.T) {
+	servertest.WithoutGoroutines(t)
 	t.Parallel()
 	names := eachSetter(reflect.ValueOf(new(ResponseHeader)), func(string, func(string)) {})
 	if names < 30 {
@@ -185,6 +188,7 @@ func TestResponseCookiesInjectNothing(t *testing.T) {
 
 // Each well-known name has its own storage, and all of it must be clean.
 func TestHeaderSetOfEveryKnownNameInjectsNothing(t *testing.T) {
+	servertest.WithoutGoroutines(t)
 	t.Parallel()
 	for id := field.Accept; id <= field.XRequestedWith; id++ {
 		for _, hostile := range hostileTexts {

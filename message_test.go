@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"github.com/valyala/fasthttp/internal/header"
+	"github.com/valyala/fasthttp/internal/servertest"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -156,7 +157,7 @@ func TestNetHTTPReadsTheRequestsThatWeWrite(t *testing.T) {
 
 func TestWeReadTheRequestsThatNetHTTPWrites(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(150) {
+	for seed := range uint64(servertest.Heavy(150)) {
 		r := newRandomMessages(seed)
 		fields, body := r.fields(), r.body()
 		out, err := http.NewRequest(r.pick("GET", "POST", "PUT", "DELETE"), "http://"+r.pick("example.com", "a.b:81")+"/"+url.PathEscape(r.text(valueBytes, 20))+r.pick("", "?a=b&c=%20"), strings.NewReader(body))
@@ -265,7 +266,7 @@ func TestNetHTTPReadsTheResponsesThatWeWrite(t *testing.T) {
 
 func TestWeReadTheResponsesThatNetHTTPWrites(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(150) {
+	for seed := range uint64(servertest.Heavy(150)) {
 		r := newRandomMessages(seed)
 		fields, body := r.fields(), r.body()
 		out := &http.Response{

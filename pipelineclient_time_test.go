@@ -218,7 +218,7 @@ func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
 			var req Request
 			req.Header.SetMethod(MethodPost)
 			req.SetRequestURI("http://host.test/")
-			req.SetBodyRaw(make([]byte, 64<<20))
+			req.SetBodyRaw(make([]byte, 16<<20))
 			servertest.Soon(t, "the first call", func() { _ = client.Do(&req, nil) })
 			for range 3 {
 				expectPipelined(t, client, MethodGet, "/next")

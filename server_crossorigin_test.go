@@ -42,6 +42,7 @@ func contextOf(t testing.TB, head string) *RequestCtx {
 // without regard to case. An origin without a host never equals the server's origin; for
 // net/http "null" equals an empty Host.
 func TestCrossOriginProtectionDecidesAsNetHTTPDoes(t *testing.T) {
+	servertest.WithoutGoroutines(t)
 	t.Parallel()
 	var ours CrossOriginProtection
 	theirs := http.NewCrossOriginProtection()

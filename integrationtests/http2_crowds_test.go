@@ -86,7 +86,7 @@ func TestHTTP2CrowdsAreServed(t *testing.T) {
 			return s.askOnce(ctx, t, "/", strings.NewReader("x"), "Authorization", large)
 		}, "200 1"},
 		{"answers before small messages have ended", true, 20, 3, func(ctx context.Context, t *testing.T, s *http2Server) (string, error) {
-			return s.askOnce(ctx, t, "/early", &messages{5000})
+			return s.askOnce(ctx, t, "/early", &messages{servertest.Heavy(5000)})
 		}, "401 "},
 	} {
 		t.Run(test.name, func(t *testing.T) {

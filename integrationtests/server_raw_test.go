@@ -62,6 +62,7 @@ const (
 )
 
 func runRaw(t *testing.T, cases []rawCase) {
+	cases = servertest.Some(t, cases)
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.checkSplits(t, tc.server())

@@ -33,7 +33,7 @@ func TestHTTP2Echoes(t *testing.T) {
 				if c.Subprotocol() != "chat" {
 					t.Errorf("the subprotocol is %q", c.Subprotocol())
 				}
-				for _, size := range []int{0, 1, 126, 4096, 65536, 300_000, 3 << 20} {
+				for _, size := range []int{0, 1, 126, 4096, 65536, 300_000, servertest.Heavy(3 << 20)} {
 					sent := make(chan error, 1)
 					text := servertest.SampleText(size)
 					go func() { sent <- c.WriteMessage(websocket.TextMessage, text) }()

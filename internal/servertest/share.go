@@ -106,3 +106,12 @@ func Takes(t testing.TB, row, rows int) bool { return ownShare().takes(t.Name(),
 func OfEachKind(t testing.TB, engines []Engine) []Engine {
 	return ownShare().engines(t.Name(), engines)
 }
+
+// WithoutGoroutines is called by a test that takes long with the race detector, which finds
+// nothing in it, since it starts no goroutines. A run with ShareVariable skips it.
+func WithoutGoroutines(t testing.TB) {
+	t.Helper()
+	if ownShare().of != 0 {
+		t.Skip("the race detector finds nothing in a test without goroutines")
+	}
+}
