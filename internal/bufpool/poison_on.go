@@ -5,9 +5,13 @@ package bufpool
 // Poisons reports whether the program was built with the tag fasthttp_poison.
 const Poisons = true
 
-// poison is copied over released memory: under the race detector a loop takes as long for
-// each byte as a copy takes for a whole piece. It is a constant because the race detector does
-// not record reads of those. Its byte occurs in no text, and is easy to see in a dump.
+// poisonByte is the byte that fills released memory. It occurs in no text, and is
+// easy to see in a dump.
+const poisonByte = 0xDB
+
+// poison, of that byte, is copied over released memory: under the race detector a loop takes as
+// long for each byte as a copy takes for a whole piece. It is a constant because the race detector
+// does not record reads of those.
 const poison = poison512 + poison512 + poison512 + poison512 + poison512 + poison512 + poison512 + poison512
 
 const (

@@ -11,7 +11,7 @@ import (
 func TestReleasedBuffersArePoisoned(t *testing.T) {
 	poisoned := func(b []byte) bool {
 		b = b[:cap(b)]
-		return bytes.Count(b, []byte{poison[0]}) == len(b)
+		return bytes.Count(b, []byte{poisonByte}) == len(b)
 	}
 	for _, size := range []int{1, MinSize, MinSize + 1, MaxSize, MaxSize + 1} {
 		b := Get(size)
