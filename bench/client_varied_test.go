@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -14,8 +15,8 @@ import (
 )
 
 var (
-	apiAnswers = traffic.Answers()
-	apiCalls   = traffic.Calls()
+	apiAnswers = texts(sync.OnceValue(traffic.Answers))
+	apiCalls   = sync.OnceValue(traffic.Calls)
 
 	lengthField = []byte("\r\nContent-Length: ")
 )
@@ -48,19 +49,21 @@ func wholeRequest(b []byte) bool {
 // Each server begins with another response.
 func dialAPI() func(string) (net.Conn, error) {
 	var conns atomic.Int64
+	answers := apiAnswers()
 	return func(string) (net.Conn, error) {
-		first := int(conns.Add(1)) * apart % len(apiAnswers)
-		return newAnsweringConn(apiAnswers, first, wholeRequest), nil
+		first := int(conns.Add(1)) * apart % len(answers)
+		return newAnsweringConn(answers, first, wholeRequest), nil
 	}
 }
 
 // inTurn returns a function that returns the next call for one of the callers that
 // share a client. Each caller begins with another call.
 func inTurn(callers *atomic.Int64) func() *traffic.Call {
-	next := int(callers.Add(1)) * apart % len(apiCalls)
+	calls := apiCalls()
+	next := int(callers.Add(1)) * apart % len(calls)
 	return func() *traffic.Call {
-		call := &apiCalls[next]
-		if next++; next == len(apiCalls) {
+		call := &calls[next]
+		if next++; next == len(calls) {
 			next = 0
 		}
 		return call
@@ -96,7 +99,7 @@ func readInTurn(b *testing.B, texts [][]byte, read func(*bufio.Reader) bool) {
 // rows.
 func BenchmarkRequestHeaderReadVaried(b *testing.B) {
 	var header fasthttp.RequestHeader
-	readInTurn(b, visitors, func(r *bufio.Reader) bool {
+	readInTurn(b, visitors(), func(r *bufio.Reader) bool {
 		return header.Read(r) == nil && len(header.Host()) > 0
 	})
 }
@@ -106,7 +109,7 @@ func BenchmarkRequestHeaderReadVaried(b *testing.B) {
 func BenchmarkResponseHeaderReadVaried(b *testing.B) {
 	var header fasthttp.ResponseHeader
 	var heads [][]byte
-	for _, text := range apiAnswers {
+	for _, text := range apiAnswers() {
 		head, _, _ := bytes.Cut(text, headEnd)
 		heads = append(heads, append(bytes.Clone(head), headEnd...))
 	}
@@ -116,7 +119,7 @@ func BenchmarkResponseHeaderReadVaried(b *testing.B) {
 }
 
 func TestWholeRequest(t *testing.T) {
-	for _, post := range posts {
+	for _, post := range posts() {
 		if bytes.Contains(post, []byte("content-length")) {
 			continue
 		}
@@ -126,7 +129,7 @@ func TestWholeRequest(t *testing.T) {
 			}
 		}
 	}
-	if wholeRequest([]byte(strings.Repeat("x", 5))) || !wholeRequest(visitors[0]) || wholeRequest(append(bytes.Clone(visitors[0]), 'x')) {
+	if wholeRequest([]byte(strings.Repeat("x", 5))) || !wholeRequest(visitors()[0]) || wholeRequest(append(bytes.Clone(visitors()[0]), 'x')) {
 		t.Error("the end of a GET was not found")
 	}
 }

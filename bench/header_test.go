@@ -16,7 +16,7 @@ const responseHeadText = "HTTP/1.1 200 OK\r\nServer: shop\r\nDate: " + dateText 
 // BenchmarkRequestHeaderRead reads the request head of the server benchmarks.
 func BenchmarkRequestHeaderRead(b *testing.B) {
 	var header fasthttp.RequestHeader
-	readInTurn(b, getTexts, func(r *bufio.Reader) bool {
+	readInTurn(b, [][]byte{getRequest}, func(r *bufio.Reader) bool {
 		return header.Read(r) == nil && len(header.Host()) == len(uriHost)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/valyala/fasthttp/bench/internal/fakeh2"
@@ -15,8 +16,8 @@ import (
 // http2Answers are the responses of the HTTP/2 rows, and http2APIAnswers of the varied rows.
 // They are clientAnswer and apiAnswers.
 var (
-	http2Answers    = asHTTP2([][]byte{clientAnswerBytes})
-	http2APIAnswers = asHTTP2(apiAnswers)
+	http2Answers    = sync.OnceValue(func() []fakeh2.Message { return asHTTP2([][]byte{clientAnswerBytes}) })
+	http2APIAnswers = sync.OnceValue(func() []fakeh2.Message { return asHTTP2(apiAnswers()) })
 )
 
 // changingFields are the fields of apiAnswers whose values differ in each response: a server

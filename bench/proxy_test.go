@@ -49,7 +49,7 @@ func benchProxy(b *testing.B, proxy func(client *fasthttp.HostClient, host strin
 	}
 	defer client.CloseIdleConnections()
 	s := &fasthttp.Server{Handler: proxy(client, proxyHost)}
-	drive(b, s.Serve, fakenet.Config{Texts: visitors, OnePerRead: true, PerConn: 10_000, Clients: variedClients})
+	drive(b, s.Serve, fakenet.Config{Texts: visitors(), OnePerRead: true, PerConn: 10_000, Clients: variedClients})
 }
 
 func BenchmarkProxyRaw(b *testing.B)     { benchProxy(b, forwardRaw) }

@@ -73,30 +73,30 @@ func driven(name string, s serve, clients func() fakenet.Config) row {
 }
 
 // few are clients that never pause.
-func few(texts [][]byte, perConn int) func() fakenet.Config {
-	return func() fakenet.Config { return fakenet.Config{Texts: texts, PerConn: perConn, Clients: fewClients()} }
+func few(of texts, perConn int) func() fakenet.Config {
+	return func() fakenet.Config { return fakenet.Config{Texts: of(), PerConn: perConn, Clients: fewClients()} }
 }
 
 // crowd are ten thousand clients with open connections. At any time a few of them, in turn, have
 // pending requests.
-func crowd(texts [][]byte, perConn int, onePerRead bool) func() fakenet.Config {
+func crowd(of texts, perConn int, onePerRead bool) func() fakenet.Config {
 	return func() fakenet.Config {
 		return fakenet.Config{
-			Texts: texts, OnePerRead: onePerRead, PerConn: perConn, Batch: min(perConn, manyBatch),
+			Texts: of(), OnePerRead: onePerRead, PerConn: perConn, Batch: min(perConn, manyBatch),
 			Clients: manyClients, Turns: fewClients(), WarmUp: true,
 		}
 	}
 }
 
 // visit are clients that send texts in turn, as fast as the server reads or one for each read.
-func visit(texts [][]byte, onePerRead bool) func() fakenet.Config {
+func visit(of texts, onePerRead bool) func() fakenet.Config {
 	return func() fakenet.Config {
-		return fakenet.Config{Texts: texts, OnePerRead: onePerRead, PerConn: 10_000, Clients: variedClients}
+		return fakenet.Config{Texts: of(), OnePerRead: onePerRead, PerConn: 10_000, Clients: variedClients}
 	}
 }
 
 func serverRows() (all []row) {
-	posted := [][]byte{postRequest}
+	gets, posted := only(getRequest), only(postRequest)
 	for _, of := range []struct {
 		prefix                string
 		get, post, variedPost serve
@@ -108,26 +108,26 @@ func serverRows() (all []row) {
 			all = append(all, driven(of.prefix+"Server"+name, s, clients))
 		}
 		for _, n := range []int{1, 2, 10, 10_000} {
-			add("Get"+count(n)+"ReqPerConn", of.get, few(getTexts, n))
+			add("Get"+count(n)+"ReqPerConn", of.get, few(gets, n))
 		}
 		for _, n := range []int{1, 2, 10, 10_000} {
 			add("Post"+count(n)+"ReqPerConn", of.post, few(posted, n))
 		}
 		for _, n := range []int{1, 2, 10, 100} {
-			add("Get"+count(n)+"ReqPerConn10KClients", of.get, crowd(getTexts, n, false))
+			add("Get"+count(n)+"ReqPerConn10KClients", of.get, crowd(gets, n, false))
 		}
 		for _, v := range []struct {
 			name  string
 			serve serve
-			texts [][]byte
+			texts texts
 		}{{"GetVaried", of.get, visitors}, {"GetProxied", of.get, proxied}, {"PostVaried", of.variedPost, posts}} {
 			add(v.name+"10KReqPerConn", v.serve, visit(v.texts, false))
 			add(v.name+"OnePerRead", v.serve, visit(v.texts, true))
 			add(v.name+"100ReqPerConn10KClients", v.serve, crowd(v.texts, 100, false))
 			add(v.name+"OnePerRead10KClients", v.serve, crowd(v.texts, 100, true))
 		}
-		add("GetOnePerRead", of.get, visit(getTexts, true))
-		add("GetBrowserOnePerRead", of.get, visit(browserTexts, true))
+		add("GetOnePerRead", of.get, visit(gets, true))
+		add("GetBrowserOnePerRead", of.get, visit(browsers, true))
 	}
 	return all
 }
@@ -135,11 +135,12 @@ func serverRows() (all []row) {
 // harnessRows have servers that only find the ends of requests and write responses: they
 // measure the costs of the harness itself and of the goroutines that every server needs.
 func harnessRows() []row {
+	gets := only(getRequest)
 	return []row{
-		driven(harness+"Get1ReqPerConn", serveBare, few(getTexts, 1)),
-		driven(harness+"Get10KReqPerConn", serveBare, few(getTexts, 10_000)),
-		driven(harness+"Get1ReqPerConn10KClients", serveBare, crowd(getTexts, 1, false)),
-		driven(harness+"Get100ReqPerConn10KClients", serveBare, crowd(getTexts, 100, false)),
+		driven(harness+"Get1ReqPerConn", serveBare, few(gets, 1)),
+		driven(harness+"Get10KReqPerConn", serveBare, few(gets, 10_000)),
+		driven(harness+"Get1ReqPerConn10KClients", serveBare, crowd(gets, 1, false)),
+		driven(harness+"Get100ReqPerConn10KClients", serveBare, crowd(gets, 100, false)),
 		driven(harness+"GetVariedOnePerRead", serveReads, visit(visitors, true)),
 		driven(harness+"GetVariedOnePerRead10KClients", serveReads, crowd(visitors, 100, true)),
 		{harness + "Client1CallersTCP", func(b *testing.B) { benchHarnessClient(b, answering(b, overTCP), 1) }},
@@ -170,10 +171,10 @@ func http2ServerRows() (all []row) {
 
 func tlsRows() []row {
 	return []row{
-		{"TLSServerGetTCP", func(b *testing.B) { benchTLS(b, serveTLS, getTexts) }},
-		{"TLSServerGetVariedTCP", func(b *testing.B) { benchTLS(b, serveTLS, visitors) }},
-		{netHTTP + "TLSServerGetTCP", func(b *testing.B) { benchTLS(b, serveNetHTTPTLS, getTexts) }},
-		{netHTTP + "TLSServerGetVariedTCP", func(b *testing.B) { benchTLS(b, serveNetHTTPTLS, visitors) }},
+		{"TLSServerGetTCP", func(b *testing.B) { benchTLS(b, serveTLS, [][]byte{getRequest}) }},
+		{"TLSServerGetVariedTCP", func(b *testing.B) { benchTLS(b, serveTLS, visitors()) }},
+		{netHTTP + "TLSServerGetTCP", func(b *testing.B) { benchTLS(b, serveNetHTTPTLS, [][]byte{getRequest}) }},
+		{netHTTP + "TLSServerGetVariedTCP", func(b *testing.B) { benchTLS(b, serveNetHTTPTLS, visitors()) }},
 	}
 }
 
@@ -234,7 +235,7 @@ func http2ClientRows() (all []row) {
 			if r.varied {
 				answers = http2APIAnswers
 			}
-			r.http2, r.dial = true, func(b *testing.B) dialing { return dialHTTP2(b, w, answers) }
+			r.http2, r.dial = true, func(b *testing.B) dialing { return dialHTTP2(b, w, answers()) }
 			all = append(all, r.rows(fmt.Sprintf("HTTP2Client%s%sCallers%s", r.name, count(r.parallel), w))...)
 		}
 	}

@@ -198,14 +198,14 @@ func TestServersAnswerTheHarness(t *testing.T) {
 	}{
 		{"fasthttp GET", with(answerGet), [][]byte{getRequest}},
 		{"fasthttp POST", with(answerPost), [][]byte{postRequest}},
-		{"fasthttp visitors", with(answerGet), visitors},
-		{"fasthttp proxied", with(answerGet), proxied},
-		{"fasthttp posts", with(answerVariedPost), posts},
+		{"fasthttp visitors", with(answerGet), visitors()},
+		{"fasthttp proxied", with(answerGet), proxied()},
+		{"fasthttp posts", with(answerVariedPost), posts()},
 		{"net/http GET", withNetHTTP(answerNetHTTPGet), [][]byte{getRequest}},
 		{"net/http POST", withNetHTTP(answerNetHTTPPost), [][]byte{postRequest}},
-		{"net/http visitors", withNetHTTP(answerNetHTTPGet), visitors},
-		{"net/http proxied", withNetHTTP(answerNetHTTPGet), proxied},
-		{"net/http posts", withNetHTTP(answerNetHTTPVariedPost), posts},
+		{"net/http visitors", withNetHTTP(answerNetHTTPGet), visitors()},
+		{"net/http proxied", withNetHTTP(answerNetHTTPGet), proxied()},
+		{"net/http posts", withNetHTTP(answerNetHTTPVariedPost), posts()},
 		{"bare", serveBare, [][]byte{getRequest}},
 	}
 	shapes := []struct {

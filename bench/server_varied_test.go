@@ -4,25 +4,31 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/valyala/fasthttp/bench/internal/traffic"
 )
 
-var (
-	visitors = traffic.Visitors()
-	proxied  = traffic.Proxied()
-	posts    = traffic.Posts()
+// texts returns the messages of a row. Most of them are made once and at the first use, because that takes
+// longer than a short run of a row.
+type texts func() [][]byte
 
-	getTexts     = [][]byte{getRequest}
-	browserTexts = [][]byte{browserRequest()}
+var (
+	visitors = texts(sync.OnceValue(traffic.Visitors))
+	proxied  = texts(sync.OnceValue(traffic.Proxied))
+	posts    = texts(sync.OnceValue(traffic.Posts))
+	browsers = texts(sync.OnceValue(func() [][]byte { return [][]byte{browserRequest()} }))
 )
+
+// only returns a row's texts that are one message.
+func only(message []byte) texts { return func() [][]byte { return [][]byte{message} } }
 
 // browserRequest is the longest request below 800 bytes. Only browsers send requests
 // of this length.
 func browserRequest() (request []byte) {
-	for _, text := range visitors {
+	for _, text := range visitors() {
 		if len(text) > len(request) && len(text) < 800 {
 			request = text
 		}

@@ -100,7 +100,7 @@ func newMeter(ctx context.Context, dir, temp, modfile string) (*meter, error) {
 }
 
 func compile(ctx context.Context, dir string, flags ...string) error {
-	return rig.RunIn(ctx, dir, "go", append([]string{"test", "-c"}, append(flags, ".")...)...)
+	return rig.RunIn(ctx, dir, "go", append([]string{"test", "-c", "-ldflags=-w"}, append(flags, ".")...)...)
 }
 
 // cost is the cost of one operation.
