@@ -191,6 +191,11 @@ func TestConnectionsThatClientsRefuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ended := make(chan error, 1)
 			addr := rawServer(t, nil, func(q *quic.Conn) {
+				// without a request, a GOAWAY makes the client close the connection
+				if _, err := q.AcceptStream(t.Context()); err != nil {
+					t.Error(err)
+					return
+				}
 				for i, b := range append([][]byte{row.control}, row.uni...) {
 					s, err := q.OpenUniStream()
 					if err != nil {
