@@ -110,6 +110,38 @@ func TestHTTP2CloseCodes(t *testing.T) {
 	})
 }
 
+// A connection of HTTP/2 that is cut ends its WebSockets like one of HTTP/1.1.
+func TestHTTP2ConnectionsThatAreCut(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start func(s *fasthttp.Server) *http2Server) {
+		ended := make(chan error, 1)
+		s := start(both(&websocket.Upgrader{}, func(c *websocket.Conn) {
+			_, _, err := c.ReadMessage()
+			ended <- err
+		}, nil))
+		expect := func(side string, err error) {
+			if !websocket.IsCloseError(err, websocket.CloseAbnormalClosure) || !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("the %s gets %v", side, err)
+			}
+		}
+		raw := openRaw(t, s, "/conn")
+		servertest.Must(t, raw.Close())
+		expect("server", servertest.Receive(t, "the end", ended))
+		var line net.Conn
+		s.client.DialContext = func(_ context.Context, network, addr string) (nc net.Conn, err error) {
+			nc, err = net.Dial(network, addr)
+			line = nc
+			return nc, err
+		}
+		c := s.dial(t, "/conn", websocket.Dialer{})
+		// as if the server had ended it
+		servertest.Must(t, line.(*net.TCPConn).CloseRead())
+		_, _, err := c.ReadMessage()
+		expect("client", err)
+		_ = c.CloseNow()
+		servertest.Receive(t, "the end", ended)
+	})
+}
+
 // A client of raw frames: the fields of the handshake, and the ends of the stream.
 func TestHTTP2SocketsOnTheWire(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start func(s *fasthttp.Server) *http2Server) {
