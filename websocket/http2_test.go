@@ -467,6 +467,32 @@ func TestHTTP2DialsFallBack(t *testing.T) {
 	servertest.Must(t, c.CloseNow())
 }
 
+// A path is sent as the URL has it, as over HTTP/1.1.
+func TestHTTP2DialsKeepThePath(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start func(s *fasthttp.Server) *http2Server) {
+		targets := make(chan string, 1)
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			targets <- string(ctx.RequestURI())
+			ctx.Error("enough", 403)
+		}})
+		for _, path := range []string{"", "?q", "/a%2Fb", "/a//b", "/a/../b", "/%e4?x=%2F&y=a+b"} {
+			want := path
+			if !strings.HasPrefix(path, "/") {
+				want = "/" + path
+			}
+			for _, client := range []*fasthttp.Client{s.client, nil} {
+				d := websocket.Dialer{HTTP2Client: client, TLSClientConfig: servertest.TrustCertificate()}
+				if _, _, err := d.Dial(s.url(path), nil); !errors.Is(err, websocket.ErrBadHandshake) {
+					t.Errorf("%q: %v", path, err)
+				}
+				if got := servertest.Receive(t, "a request", targets); got != want {
+					t.Errorf("%q is sent as %q (HTTP/2: %v)", path, got, client != nil)
+				}
+			}
+		}
+	})
+}
+
 // A refused dial has the response, and the connection continues.
 func TestHTTP2DialsAreRefused(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start func(s *fasthttp.Server) *http2Server) {
@@ -492,7 +518,7 @@ func TestHTTP2DialsAreRefused(t *testing.T) {
 			}
 		}})
 		_, resp, err := s.try("/forbidden", websocket.Dialer{}, nil)
-		if !errors.Is(err, websocket.ErrBadHandshake) || resp == nil || resp.StatusCode != 403 {
+		if !errors.Is(err, websocket.ErrBadHandshake) || resp == nil || resp.StatusCode != 403 || resp.Status != "403 Forbidden" {
 			t.Fatalf("%v, %+v", err, resp)
 		}
 		if !strings.Contains(err.Error(), "403") {
