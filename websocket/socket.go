@@ -54,7 +54,8 @@ const (
 	socketPinged                         // a Ping frame was sent, and nothing has arrived since then
 	socketLate                           // and the time for the answer is over
 
-	socketEnded // the connection has ended
+	socketAborted // Abort was called
+	socketEnded   // the connection has ended
 )
 
 // ErrQueueFull reports that a message was not sent, because too much waits for the peer.
@@ -260,8 +261,14 @@ func (s *Socket) close(code ws.Code, reason string) error {
 	return nil
 }
 
-// Abort ends the connection at once, without a closing handshake.
-func (s *Socket) Abort() { s.conn.Abort() }
+// Abort ends the connection at once, without a closing handshake. Messages that have arrived are not
+// handled any more.
+func (s *Socket) Abort() {
+	s.mu.Lock()
+	s.state |= socketAborted
+	s.mu.Unlock()
+	s.conn.Abort()
+}
 
 // fail records why the socket closes, unless there is a reason already. mu is held.
 func (s *Socket) fail(err error) {

@@ -74,6 +74,9 @@ func (e *socketEvents) Received(c *fasthttp.EventConn, p []byte) (n int) {
 func (s *Socket) feed(p []byte, ev *ws.Event) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.state&socketAborted != 0 {
+		return len(p), nil
+	}
 	s.state = s.state&^(socketPinged|socketLate) | socketHeard
 	n, err = s.ws.Feed(p, ev)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -135,6 +136,26 @@ func TestSocketClosesAfterItsMessages(t *testing.T) {
 		}
 		if err := s.Close(99, ""); err == nil {
 			t.Error("Close takes any code")
+		}
+	})
+}
+
+// Messages that have arrived together with the one that makes the application abort are not handled.
+func TestSocketHandlesNothingAfterAbort(t *testing.T) {
+	t.Parallel()
+	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
+		onClose, ended := ends()
+		got := make(chan string, 10)
+		ts := start(&websocket.Handler{OnClose: onClose, OnMessage: func(s *websocket.Socket, m websocket.Message) {
+			got <- string(m.Data)
+			s.Abort()
+		}})
+		dialSocket(ts, "/", slices.Concat(socketFrame(ws.Text, "first"), socketFrame(ws.Text, "second"), socketFrame(ws.Close, "")))
+		if end := servertest.Receive(t, "OnClose", ended); end.code != websocket.CloseAbnormalClosure || !errors.Is(end.err, net.ErrClosed) {
+			t.Errorf("ended with %d, %v", end.code, end.err)
+		}
+		if n := len(got); n != 1 {
+			t.Errorf("%d messages are handled", n)
 		}
 	})
 }
