@@ -24,7 +24,8 @@ type Socket struct {
 	extra    *socketExtra // what only some sockets have, or nil; mu guards it
 	windows  socketWindows
 	state    socketState
-	collects bool // extra has parts; it belongs to the methods of the EventHandler
+	collects bool   // extra has parts; this and heard belong to the methods of the EventHandler
+	heard    uint32 // when something has arrived last, in milliseconds of clock.Monotonic, if there are pings
 }
 
 // socketExtra is the state that only some sockets have, or that a socket has for a while.
@@ -50,8 +51,7 @@ func (x *socketExtra) isEmpty() bool {
 type socketState uint8
 
 const (
-	socketHeard  socketState = 1 << iota // something has arrived since the last Tick
-	socketPinged                         // a Ping frame was sent, and nothing has arrived since then
+	socketPinged socketState = 1 << iota // a Ping frame was sent, and nothing has arrived since then
 	socketLate                           // and the time for the answer is over
 
 	socketAborted // Abort was called

@@ -405,8 +405,21 @@ func TestSocketPingsItsPeer(t *testing.T) {
 		for range 3 {
 			began := time.Now()
 			p.expect(ws.Ping, "")
-			if d := time.Since(began); d < 8*time.Second || d > 21*time.Second {
+			if d := time.Since(began); d < 8*time.Second || d > 11*time.Second {
 				t.Errorf("a ping after %v", d)
+			}
+			p.say(ws.Pong, "")
+			synctest.Wait()
+		}
+		// the time begins with the last byte that has arrived
+		for _, pause := range []time.Duration{time.Second, 5 * time.Second, 7 * time.Second} {
+			time.Sleep(pause) // bubble: socketBubble
+			p.say(ws.Text, "alive")
+			p.expect(ws.Text, "alive")
+			began := time.Now()
+			p.expect(ws.Ping, "")
+			if d := time.Since(began); d < 8*time.Second || d > 11*time.Second {
+				t.Errorf("a ping %v after a message", d)
 			}
 			p.say(ws.Pong, "")
 			synctest.Wait()
