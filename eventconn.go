@@ -398,13 +398,15 @@ func (c *EventConn) setFailed(err error) (resets bool) {
 	return resets
 }
 
-// reset ends the connection below the engine, which finds out when it reads or writes.
+// reset makes the engine reset the connection. Where a goroutine may be waiting for the peer, it ends the
+// connection below the engine, which finds out when it reads or writes.
 func (c *EventConn) reset() {
-	c.engineConn().Abort()
-	if t, ok := c.engineConn().NC.(tunnel); ok {
+	e := c.engineConn()
+	e.Abort()
+	if t, ok := e.NC.(tunnel); ok {
 		_ = t.Reset()
-	} else {
-		_ = c.engineConn().Set.Host.Transport(c.engineConn().NC).Close()
+	} else if e.HasReadGoroutine {
+		_ = e.CloseAborted()
 	}
 	go c.rouse()
 }

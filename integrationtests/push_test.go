@@ -233,6 +233,28 @@ func TestPushedBodyIsAborted(t *testing.T) {
 	})
 }
 
+// The end of the connection is the end of a body without chunks, so that an aborted one needs a reset.
+func TestPushedBodyWithoutChunksIsReset(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		handler, made := pushes(nil)
+		ts := start(&fasthttp.Server{Handler: handler})
+		if !ts.Engine.Sockets {
+			t.Skip("no reset")
+		}
+		c := ts.Dial()
+		openHead(t, c, "GET / HTTP/1.0\r\nHost: a\r\n\r\n")
+		p := beginning(t, made)
+		servertest.Must(t, p.push.Send([]byte("piece\n")))
+		wantText(t, c.R, "piece\n")
+		p.push.Abort()
+		if _, err := c.R.ReadByte(); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("the body has ended with %v", err)
+		}
+		p.wantEnd(t, func(err error) bool { return errors.Is(err, net.ErrClosed) })
+	})
+}
+
 func TestPushedBodyEndsAtAShutdown(t *testing.T) {
 	forEachPush(t, func(t *testing.T, start func(s *fasthttp.Server) *pushClient) {
 		handler, made := pushes(func(_ *fasthttp.RequestCtx, p *pushed) {

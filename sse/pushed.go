@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +46,7 @@ func (o Options) Open(ctx *fasthttp.RequestCtx, h Handler) {
 	s := &p.Stream
 	s.pushed = p
 	s.prepare(ctx, o)
-	p.push.MaxQueued = s.options.Buffer
+	p.push.MaxQueued = math.MaxInt // isFull applies Options.Buffer, except to events that were missed
 	ctx.Response.PieceTimeout = s.options.WriteTimeout
 	ctx.PushBody(&p.push, (*pushedEvents)(p))
 }
@@ -129,25 +130,41 @@ func (e *pushedEvents) Ended(_ *fasthttp.Push, err error) {
 
 // send sends an encoded event or comment. ends means that the stream has ended because of it.
 func (p *pushed) send(encoded []byte) (ends bool, err error) {
+	if p.isFull() {
+		return p.result(fasthttp.ErrPushQueueFull)
+	}
 	return p.result(p.push.Send(encoded))
 }
 
 func (p *pushed) sendPiece(piece *fasthttp.PushPiece) (ends bool, err error) {
+	if p.isFull() {
+		return p.result(fasthttp.ErrPushQueueFull)
+	}
 	return p.result(p.push.SendPiece(piece))
 }
 
+// replay sends encoded events that the client has missed.
+func (p *pushed) replay(encoded []byte) error {
+	_, err := p.result(p.push.Send(encoded))
+	return err
+}
+
+// isFull reports whether too much waits for the client.
+func (p *pushed) isFull() bool { return p.push.Queued() >= p.options.Buffer }
+
 // result returns the result of sending for an error of the Push.
 func (p *pushed) result(err error) (ends bool, _ error) {
-	switch {
-	case err == nil:
+	if err == nil {
 		p.mark()
 		return false, nil
+	}
+	p.mu.Lock()
+	ended := p.err
+	p.mu.Unlock()
+	switch {
+	case ended != nil:
+		return false, ended
 	case err != fasthttp.ErrPushQueueFull:
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.err != nil {
-			return false, p.err
-		}
 		return false, fmt.Errorf("%w: %w", ErrEnded, err)
 	case p.options.Slow != SlowEnds:
 		p.dropped.Add(1)
@@ -256,7 +273,7 @@ func (t *Topic) replayPushed(s *Stream) (complete bool) {
 		for i--; i >= 0; i-- {
 			b.B = append(b.B, t.keptAt(i).encoded...)
 		}
-		_, err := s.pushed.send(b.B)
+		err := s.pushed.replay(b.B)
 		bufpool.Put(b)
 		return err == nil
 	}

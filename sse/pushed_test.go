@@ -172,6 +172,34 @@ func TestTopicSendsPushedStreamsWhatWasMissed(t *testing.T) {
 	})
 }
 
+// What was missed is sent even if the buffer is full when the stream joins the topic.
+func TestTopicSendsWhatWasMissedAfterALargeEvent(t *testing.T) {
+	everywhere(t, func(t *testing.T, start starter) {
+		topic := sse.Topic{Keep: 3}
+		for i := range 3 {
+			servertest.Must(t, topic.Publish(sse.Event{ID: fmt.Sprint(i), Data: []byte("x")}))
+		}
+		for _, slow := range []sse.Slow{sse.SlowDrops, sse.SlowEnds} {
+			state, missed := data(string(repeated(10<<20))), make(chan bool, 1)
+			ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+				calm(sse.Options{Slow: slow}).Open(ctx, sse.Handler{OnOpen: func(s *sse.Stream) {
+					servertest.Must(t, s.Send(state))
+					missed <- topic.Join(s)
+				}})
+			}})
+			o := ts.open(t, "/", "Last-Event-ID", "0")
+			if servertest.Receive(t, "the stream", missed) {
+				t.Fatal("events were missed")
+			}
+			o.want("data: " + string(state.Data) + "\n\n")
+			o.want("id: 1\ndata: x\n\nid: 2\ndata: x\n\n")
+			o.cancel()
+			_ = o.Body.Close()
+			await(t, &topic, 0)
+		}
+	})
+}
+
 func TestSlowPushedStreamLosesEventsOrEnds(t *testing.T) {
 	everywhere(t, func(t *testing.T, start starter) {
 		for _, slow := range []sse.Slow{sse.SlowDrops, sse.SlowEnds} {

@@ -276,6 +276,9 @@ func (c *Conn) ended(err error) error {
 		return c.abortErr
 	case errors.Is(err, io.EOF):
 		return &CloseError{Code: CloseAbnormalClosure, Text: io.ErrUnexpectedEOF.Error()}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		// the connection below a stream of HTTP/2 has ended, or TLS within a record
+		return &CloseError{Code: CloseAbnormalClosure, Text: err.Error()}
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -19,6 +20,7 @@ func (d *Dialer) dialHTTP2(ctx context.Context, req *http.Request) (*Conn, *http
 	r := fasthttp.AcquireRequest()
 	defer fasthttp.ReleaseRequest(r)
 	r.SetRequestURI(req.URL.String())
+	r.URI().DisablePathNormalizing = true // as over HTTP/1.1
 	r.Header.SetConnectProtocol(upgradeName)
 	if req.Host != req.URL.Host {
 		r.UseHostHeader = true
@@ -90,7 +92,7 @@ func responseOf(resp *fasthttp.Response, req *http.Request) *http.Response {
 		proto, major = "HTTP/3.0", 3
 	}
 	return &http.Response{
-		Status: http.StatusText(code), StatusCode: code, Proto: proto, ProtoMajor: major,
+		Status: strconv.Itoa(code) + " " + http.StatusText(code), StatusCode: code, Proto: proto, ProtoMajor: major,
 		Header: h, ContentLength: -1, Body: http.NoBody, Request: req,
 	}
 }

@@ -110,6 +110,38 @@ func TestHTTP2CloseCodes(t *testing.T) {
 	})
 }
 
+// A connection of HTTP/2 that is cut ends its WebSockets like one of HTTP/1.1.
+func TestHTTP2ConnectionsThatAreCut(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start func(s *fasthttp.Server) *http2Server) {
+		ended := make(chan error, 1)
+		s := start(both(&websocket.Upgrader{}, func(c *websocket.Conn) {
+			_, _, err := c.ReadMessage()
+			ended <- err
+		}, nil))
+		expect := func(side string, err error) {
+			if !websocket.IsCloseError(err, websocket.CloseAbnormalClosure) || !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("the %s gets %v", side, err)
+			}
+		}
+		raw := openRaw(t, s, "/conn")
+		servertest.Must(t, raw.Close())
+		expect("server", servertest.Receive(t, "the end", ended))
+		var line net.Conn
+		s.client.DialContext = func(_ context.Context, network, addr string) (nc net.Conn, err error) {
+			nc, err = net.Dial(network, addr)
+			line = nc
+			return nc, err
+		}
+		c := s.dial(t, "/conn", websocket.Dialer{})
+		// as if the server had ended it
+		servertest.Must(t, line.(*net.TCPConn).CloseRead())
+		_, _, err := c.ReadMessage()
+		expect("client", err)
+		_ = c.CloseNow()
+		servertest.Receive(t, "the end", ended)
+	})
+}
+
 // A client of raw frames: the fields of the handshake, and the ends of the stream.
 func TestHTTP2SocketsOnTheWire(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start func(s *fasthttp.Server) *http2Server) {
@@ -435,6 +467,32 @@ func TestHTTP2DialsFallBack(t *testing.T) {
 	servertest.Must(t, c.CloseNow())
 }
 
+// A path is sent as the URL has it, as over HTTP/1.1.
+func TestHTTP2DialsKeepThePath(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start func(s *fasthttp.Server) *http2Server) {
+		targets := make(chan string, 1)
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			targets <- string(ctx.RequestURI())
+			ctx.Error("enough", 403)
+		}})
+		for _, path := range []string{"", "?q", "/a%2Fb", "/a//b", "/a/../b", "/%e4?x=%2F&y=a+b"} {
+			want := path
+			if !strings.HasPrefix(path, "/") {
+				want = "/" + path
+			}
+			for _, client := range []*fasthttp.Client{s.client, nil} {
+				d := websocket.Dialer{HTTP2Client: client, TLSClientConfig: servertest.TrustCertificate()}
+				if _, _, err := d.Dial(s.url(path), nil); !errors.Is(err, websocket.ErrBadHandshake) {
+					t.Errorf("%q: %v", path, err)
+				}
+				if got := servertest.Receive(t, "a request", targets); got != want {
+					t.Errorf("%q is sent as %q (HTTP/2: %v)", path, got, client != nil)
+				}
+			}
+		}
+	})
+}
+
 // A refused dial has the response, and the connection continues.
 func TestHTTP2DialsAreRefused(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start func(s *fasthttp.Server) *http2Server) {
@@ -460,7 +518,7 @@ func TestHTTP2DialsAreRefused(t *testing.T) {
 			}
 		}})
 		_, resp, err := s.try("/forbidden", websocket.Dialer{}, nil)
-		if !errors.Is(err, websocket.ErrBadHandshake) || resp == nil || resp.StatusCode != 403 {
+		if !errors.Is(err, websocket.ErrBadHandshake) || resp == nil || resp.StatusCode != 403 || resp.Status != "403 Forbidden" {
 			t.Fatalf("%v, %+v", err, resp)
 		}
 		if !strings.Contains(err.Error(), "403") {

@@ -24,7 +24,8 @@ type Socket struct {
 	extra    *socketExtra // what only some sockets have, or nil; mu guards it
 	windows  socketWindows
 	state    socketState
-	collects bool // extra has parts; it belongs to the methods of the EventHandler
+	collects bool   // extra has parts; this and heard belong to the methods of the EventHandler
+	heard    uint32 // when something has arrived last, in milliseconds of clock.Monotonic, if there are pings
 }
 
 // socketExtra is the state that only some sockets have, or that a socket has for a while.
@@ -50,11 +51,11 @@ func (x *socketExtra) isEmpty() bool {
 type socketState uint8
 
 const (
-	socketHeard  socketState = 1 << iota // something has arrived since the last Tick
-	socketPinged                         // a Ping frame was sent, and nothing has arrived since then
+	socketPinged socketState = 1 << iota // a Ping frame was sent, and nothing has arrived since then
 	socketLate                           // and the time for the answer is over
 
-	socketEnded // the connection has ended
+	socketAborted // Abort was called
+	socketEnded   // the connection has ended
 )
 
 // ErrQueueFull reports that a message was not sent, because too much waits for the peer.
@@ -260,8 +261,14 @@ func (s *Socket) close(code ws.Code, reason string) error {
 	return nil
 }
 
-// Abort ends the connection at once, without a closing handshake.
-func (s *Socket) Abort() { s.conn.Abort() }
+// Abort ends the connection at once, without a closing handshake. Messages that have arrived are not
+// handled any more.
+func (s *Socket) Abort() {
+	s.mu.Lock()
+	s.state |= socketAborted
+	s.mu.Unlock()
+	s.conn.Abort()
+}
 
 // fail records why the socket closes, unless there is a reason already. mu is held.
 func (s *Socket) fail(err error) {

@@ -11,9 +11,12 @@ import (
 // socketWindows are the logarithms of the windows of permessage-deflate, or 0 if messages are not
 // compressed. A Socket without takeover needs nothing else, so that it is no larger while idle.
 type socketWindows struct {
-	server, client uint8
-	takeover       bool // the socket has a socketContext, all the time
+	server uint8
+	client uint8 // plus takesOver
 }
+
+// takesOver means that the socket has a socketContext, all the time.
+const takesOver = 0x80
 
 // socketContext is what a Socket holds between messages that refer to those before them.
 type socketContext struct {
@@ -28,16 +31,16 @@ func (s *Socket) beginCompression(d ws.Deflate) {
 	if d.ServerNoContext && d.ClientNoContext {
 		return
 	}
-	s.windows.takeover = true
 	s.more().context = &socketContext{
 		deflate: wsflate.Deflater{Level: s.settings.level, Bits: s.windows.server, Takeover: !d.ServerNoContext},
 		inflate: wsflate.Inflater{Bits: s.windows.client, Takeover: !d.ClientNoContext},
 	}
+	s.windows.client |= takesOver
 }
 
 // context returns what the socket holds between messages, or nil. mu need not be held.
 func (s *Socket) context() *socketContext {
-	if !s.windows.takeover {
+	if s.windows.client&takesOver == 0 {
 		return nil
 	}
 	return s.extra.context
@@ -104,7 +107,7 @@ func (s *Socket) appendPreparedCompressed(m *PreparedMessage) error {
 // handleCompressed decompresses a whole message, and calls OnMessage. It returns false if the
 // message is malformed or too large.
 func (s *Socket) handleCompressed(opcode ws.Opcode, packed []byte) bool {
-	once := wsflate.Inflater{Bits: s.windows.client}
+	once := wsflate.Inflater{Bits: s.windows.client &^ takesOver}
 	i := &once
 	if x := s.context(); x != nil {
 		i = &x.inflate

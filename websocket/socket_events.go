@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/ws"
 )
 
@@ -25,6 +26,7 @@ const pongGrace = 100 * time.Millisecond
 func (e *socketEvents) Opened(c *fasthttp.EventConn) {
 	s := (*Socket)(e)
 	c.SetWriteTimeout(s.settings.write)
+	s.hear()
 	s.tickAfter(s.settings.ping)
 	if f := s.settings.handler.OnOpen; f != nil {
 		f(s)
@@ -39,9 +41,22 @@ func (s *Socket) tickAfter(d time.Duration) {
 	}
 }
 
+// hear records that something has arrived.
+func (s *Socket) hear() {
+	if s.settings.ping > 0 {
+		s.heard = uint32(clock.Monotonic().Milliseconds())
+	}
+}
+
+// quiet returns how long nothing has arrived.
+func (s *Socket) quiet() time.Duration {
+	return time.Duration(uint32(clock.Monotonic().Milliseconds())-s.heard) * time.Millisecond
+}
+
 // Received implements fasthttp.EventHandler.
 func (e *socketEvents) Received(c *fasthttp.EventConn, p []byte) (n int) {
 	s := (*Socket)(e)
+	s.hear()
 	corked := false
 	for {
 		var ev ws.Event
@@ -74,7 +89,13 @@ func (e *socketEvents) Received(c *fasthttp.EventConn, p []byte) (n int) {
 func (s *Socket) feed(p []byte, ev *ws.Event) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state = s.state&^(socketPinged|socketLate) | socketHeard
+	if s.state&socketAborted != 0 {
+		return len(p), nil
+	}
+	if s.state&(socketPinged|socketLate) != 0 {
+		s.state &^= socketPinged | socketLate
+		s.tickAfter(s.settings.ping)
+	}
 	n, err = s.ws.Feed(p, ev)
 	if err != nil {
 		s.failFor(err.(*ws.Error))
@@ -171,19 +192,19 @@ func (e *socketEvents) Tick(c *fasthttp.EventConn) {
 	s := (*Socket)(e)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.state&socketHeard != 0:
-		s.state &^= socketHeard
-		s.tickAfter(s.settings.ping)
+	ping := s.settings.ping
+	switch quiet := s.quiet(); {
 	case s.state&socketLate != 0:
 		s.fail(ErrPongTimeout)
 		c.Abort()
 	case s.state&socketPinged != 0:
 		s.state |= socketLate
 		c.SetTick(pongGrace)
+	case quiet < ping-ping/5:
+		s.tickAfter(ping - quiet)
 	case s.control(ws.Ping, nil) != nil:
 	case s.settings.pong < 0:
-		s.tickAfter(s.settings.ping)
+		s.tickAfter(ping)
 	default:
 		s.state |= socketPinged
 		c.SetTick(s.settings.pong)

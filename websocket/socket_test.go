@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -135,6 +136,26 @@ func TestSocketClosesAfterItsMessages(t *testing.T) {
 		}
 		if err := s.Close(99, ""); err == nil {
 			t.Error("Close takes any code")
+		}
+	})
+}
+
+// Messages that have arrived together with the one that makes the application abort are not handled.
+func TestSocketHandlesNothingAfterAbort(t *testing.T) {
+	t.Parallel()
+	forEachSocketEngine(t, func(t *testing.T, start socketStarter) {
+		onClose, ended := ends()
+		got := make(chan string, 10)
+		ts := start(&websocket.Handler{OnClose: onClose, OnMessage: func(s *websocket.Socket, m websocket.Message) {
+			got <- string(m.Data)
+			s.Abort()
+		}})
+		dialSocket(ts, "/", slices.Concat(socketFrame(ws.Text, "first"), socketFrame(ws.Text, "second"), socketFrame(ws.Close, "")))
+		if end := servertest.Receive(t, "OnClose", ended); end.code != websocket.CloseAbnormalClosure || !errors.Is(end.err, net.ErrClosed) {
+			t.Errorf("ended with %d, %v", end.code, end.err)
+		}
+		if n := len(got); n != 1 {
+			t.Errorf("%d messages are handled", n)
 		}
 	})
 }
@@ -384,8 +405,21 @@ func TestSocketPingsItsPeer(t *testing.T) {
 		for range 3 {
 			began := time.Now()
 			p.expect(ws.Ping, "")
-			if d := time.Since(began); d < 8*time.Second || d > 21*time.Second {
+			if d := time.Since(began); d < 8*time.Second || d > 11*time.Second {
 				t.Errorf("a ping after %v", d)
+			}
+			p.say(ws.Pong, "")
+			synctest.Wait()
+		}
+		// the time begins with the last byte that has arrived
+		for _, pause := range []time.Duration{time.Second, 5 * time.Second, 7 * time.Second} {
+			time.Sleep(pause) // bubble: socketBubble
+			p.say(ws.Text, "alive")
+			p.expect(ws.Text, "alive")
+			began := time.Now()
+			p.expect(ws.Ping, "")
+			if d := time.Since(began); d < 8*time.Second || d > 11*time.Second {
+				t.Errorf("a ping %v after a message", d)
 			}
 			p.say(ws.Pong, "")
 			synctest.Wait()

@@ -310,6 +310,9 @@ func (c *Conn) claimIdle() (closeIt func()) {
 	return nil
 }
 
+// CloseAborted resets the connection after Abort, below the engine. Any goroutine may call it.
+func (c *Conn) CloseAborted() error { return c.closeTransport(c.NC) }
+
 // closeTransport closes nc, a connection of package net or one above it.
 func (c *Conn) closeTransport(nc net.Conn) error {
 	if c.IsAborted() {
