@@ -241,7 +241,7 @@ func (c *Client) DoDeadline(req *Request, resp *Response, deadline time.Time) er
 
 func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	if err := req.parseTarget(); err != nil {
-		return req.refused(err)
+		return req.refusedURI(resp, err)
 	}
 	uri := &req.uri
 	if !uri.text.IsHTTP() {
@@ -249,7 +249,7 @@ func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadlin
 	}
 	host := uri.Host()
 	if len(host) == 0 {
-		return req.refused(req.noHost())
+		return req.refusedURI(resp, req.noHost())
 	}
 	hc, err := c.hostClient(host, uri.text.IsHTTPS())
 	if err != nil {

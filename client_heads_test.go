@@ -1,8 +1,12 @@
 package fasthttp
 
 import (
+	"errors"
 	"fmt"
+	"net"
+	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -62,6 +66,69 @@ func TestClientHeadsDoNotDependOnEarlierOnes(t *testing.T) {
 			if got := ask(hc, heads[i], namesKept); got != want {
 				t.Fatalf("%q\nis, after others: %s\nby itself: %s", heads[i], got, want)
 			}
+		}
+	}
+}
+
+// A call that fails leaves as much of a response as has arrived, and nothing of an earlier one.
+func TestFailedCallsLeaveNothingOfAnEarlierResponse(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	for name, tc := range map[string]struct {
+		send   string
+		set    func(hc *HostClient, req *Request)
+		status int // of what has arrived, or 0
+	}{
+		"no connection": {set: func(hc *HostClient, _ *Request) {
+			hc.Dial = func(string) (net.Conn, error) { return nil, refused }
+		}},
+		"no host":         {set: func(_ *HostClient, req *Request) { req.SetRequestURI("/path") }},
+		"a bad stream":    {set: func(_ *HostClient, req *Request) { req.SetBodyStream(iotest.ErrReader(refused), -1) }},
+		"no response":     {},
+		"half of a head":  {send: "HTTP/1.1 203 OK\r\nX-New: y\r\n"},
+		"a bad head":      {send: "HTTP/1.1 203 OK\r\nX-New y\r\n\r\n"},
+		"an interim one":  {send: "HTTP/1.1 103 Early Hints\r\nX-New: y\r\n\r\n"},
+		"half of a body":  {send: "HTTP/1.1 203 OK\r\nContent-Length: 4\r\n\r\nab", status: 203},
+		"too large":       {send: "HTTP/1.1 203 OK\r\nContent-Length: 4\r\n\r\nabcd", set: func(hc *HostClient, _ *Request) { hc.MaxResponseBodySize = 3 }, status: 203},
+		"no attempt left": {set: func(hc *HostClient, req *Request) { hc.RetryIf = func(*Request) bool { return true } }},
+	} {
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			if c.Request() != nil {
+				c.Send(tc.send)
+			}
+		})
+		hc, req, resp := hostFor(p), requestTo(t, MethodGet, p.URL("/")), responseFor(t)
+		if tc.set != nil {
+			tc.set(hc, req)
+		}
+		resp.SetStatusCode(StatusTeapot)
+		resp.Header.Set("X-Old", "yes")
+		resp.Header.DisableNormalizing()
+		resp.SetBodyString("old")
+		err := hc.Do(req, resp)
+		want := tc.status
+		if want == 0 {
+			want = StatusOK
+		}
+		if err == nil || resp.StatusCode() != want || resp.Header.Peek("X-Old") != nil || strings.HasPrefix(string(resp.Body()), "old") {
+			t.Errorf("%s: got %v and %q", name, err, resp.String())
+		}
+		if got := resp.Header.Peek("X-New"); tc.status == 0 && got != nil {
+			t.Errorf("%s: X-New is %q", name, got)
+		}
+		if !resp.Header.head.Is(header.NamesKept) {
+			t.Errorf("%s: a setting has changed", name)
+		}
+	}
+	for _, uri := range []string{"/path", "http://a b/"} {
+		c, resp := new(Client), responseFor(t)
+		resp.SetStatusCode(StatusTeapot)
+		resp.SetBodyString("old")
+		if err := c.Do(requestTo(t, MethodGet, uri), resp); err == nil || resp.StatusCode() != StatusOK || len(resp.Body()) > 0 {
+			t.Errorf("%s: got %v and %q", uri, err, resp.String())
+		}
+		if err := c.Do(requestTo(t, MethodGet, uri), nil); err == nil {
+			t.Errorf("%s: no error", uri)
 		}
 	}
 }

@@ -183,7 +183,8 @@ func WriteZstdLevel(w io.Writer, p []byte, level int) (int, error) {
 // returns the extended slice. If src is malformed, the bytes decoded before the
 // error are appended. If the result exceeds 256 MiB, nothing is appended and the
 // error is ErrBodyTooLarge; WriteUnzstd has no such limit. A stream that asks for a
-// window of more than 128 MiB is refused with ErrBodyTooLarge, too.
+// window of more than 128 MiB is refused with ErrBodyTooLarge, too. Unlike the other
+// codings, zstd takes an empty src for a stream of no frames: the result is empty.
 func AppendUnzstdBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecoded(dst, src, coding.Zstd, coding.HelperBound())
 }

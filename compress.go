@@ -5,6 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/files"
 )
 
 // CompressHandler is CompressHandlerLevel at CompressDefaultCompression.
@@ -36,7 +37,8 @@ func CompressHandler(h RequestHandler) RequestHandler {
 //
 // A response that could differ for another Accept-Encoding gets a Vary field that
 // lists it, and so does a part of one. A strong entity tag becomes a weak one if the body
-// is encoded, and in a 304 to a client that would have got an encoded body.
+// is encoded, and in a 304 to a client that accepts a coding, unless its If-None-Match has the
+// strong tag: the body that the client has is not encoded then.
 func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 	return bodyCompressor{coding.SetOf(coding.Zstd, coding.Gzip, coding.Deflate), coding.LevelsFor(level), coding.DefaultTypes, minEncodedSize}.handler(h)
 }
@@ -141,7 +143,9 @@ func (c bodyCompressor) encode(request *RequestHeader, resp *Response) {
 	switch {
 	case chosen == coding.Identity:
 	case unchanged:
-		resp.Header.weakenTag()
+		if !files.HasStrongTag(list, resp.Header.Peek(HeaderETag)) {
+			resp.Header.weakenTag()
+		}
 	default:
 		resp.encode(chosen, c.levels[chosen])
 	}

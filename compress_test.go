@@ -215,6 +215,41 @@ func TestVaryAndTagsSayThatContentIsEncoded(t *testing.T) {
 	}
 }
 
+// Only a client that has got the content without a coding knows its strong tag. The tag stays
+// strong, so that it can ask for the rest of the content with If-Range.
+func TestStrongTagOfUnchangedContentStays(t *testing.T) {
+	for _, c := range []struct {
+		lines []string
+		want  string
+	}{
+		{nil, `W/"a"`},
+		{[]string{`"a"`}, `"a"`},
+		{[]string{`W/"a"`}, `W/"a"`},
+		{[]string{`"b", "a"`}, `"a"`},
+		{[]string{`"b"`, `W/"c","a"`}, `"a"`},
+		{[]string{`"a", W/"a"`}, `W/"a"`},
+		{[]string{`"a"`, `W/"a"`}, `W/"a"`},
+		{[]string{`"b"`}, `W/"a"`},
+		{[]string{`"x,"a"`}, `W/"a"`},
+		{[]string{"*"}, `W/"a"`},
+		{[]string{`a`}, `W/"a"`},
+	} {
+		var ctx RequestCtx
+		ctx.Init(&Request{}, nil, nil)
+		ctx.Request.Header.Set(HeaderAcceptEncoding, "gzip")
+		for _, line := range c.lines {
+			ctx.Request.Header.Add(HeaderIfNoneMatch, line)
+		}
+		CompressHandler(func(ctx *RequestCtx) {
+			ctx.NotModified()
+			ctx.Response.Header.Set(HeaderETag, `"a"`)
+		})(&ctx)
+		if got := string(ctx.Response.Header.Peek(HeaderETag)); got != c.want {
+			t.Errorf("%q: got %s, want %s", c.lines, got, c.want)
+		}
+	}
+}
+
 func TestVaryOnAnotherLineIsSeen(t *testing.T) {
 	resp := compressed(CompressHandler, "gzip", func(ctx *RequestCtx) {
 		ctx.Response.Header.Add(HeaderVary, "Origin")

@@ -211,6 +211,27 @@ func TestCookieSettersNeutralizeControls(t *testing.T) {
 	}
 }
 
+// A path that was parsed is kept as it is, and may lack the leading slash.
+func TestCookieSettersTakeTheTextsOfTheCookie(t *testing.T) {
+	for in, want := range map[string]string{"a/b": "/a/b", "a%2fb/../c": "/a/c", "/a//b": "/a/b", "..": "/", "%41": "/A"} {
+		var c Cookie
+		if err := c.Parse("key=value; domain=d.example; path=" + in); err != nil {
+			t.Fatal(err)
+		}
+		c.SetPathBytes(c.Path())
+		c.SetKeyBytes(c.Key()[1:])
+		c.SetDomainBytes(c.Domain()[2:])
+		c.SetValueBytes(c.Value()[2:])
+		if got := c.String(); got != "ey=lue; domain=example; path="+want {
+			t.Errorf("%q: %q", in, got)
+		}
+		c.SetPathBytes(c.Cookie())
+		if got := string(c.Path()); got != "/ey=lue  domain=example  path="+want {
+			t.Errorf("%q: the path is %q", in, got)
+		}
+	}
+}
+
 func TestCookieCopies(t *testing.T) {
 	var src, dst Cookie
 	if err := src.Parse("a=b; expires=Tue, 10 Nov 2009 23:00:00 GMT; domain=d; path=/p; httponly; secure; samesite=none; partitioned"); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// SetStatusCode sets the status code of the response.
+// SetStatusCode sets the status code of the response. See ResponseHeader.SetStatusCode.
 func (ctx *RequestCtx) SetStatusCode(statusCode int) { ctx.Response.SetStatusCode(statusCode) }
 
 // SetContentType sets the Content-Type of the response.

@@ -389,6 +389,23 @@ func (ctx *RequestCtx) setTimeoutResponse(response timedOutResponse) {
 	resp.Header.head.SetState(header.NoDefaultDate, resp.Header.head.Is(header.NoDefaultDate) || ctx.s.NoDefaultDate)
 }
 
+// checkStatus replaces a response whose status does not have three digits (RFC 9110 section 15):
+// a client may read the first three of four.
+func (x *exchange) checkStatus() {
+	if status := x.ctx.Response.Header.head.StatusCode(); (status < http1.FirstStatus || status > largestStatus) && x.ctx.hijack == nil {
+		x.replaceResponse(status)
+	}
+}
+
+// largestStatus is the largest number of three digits.
+const largestStatus = 999
+
+// replaceResponse replaces a response that cannot be sent because of its status.
+func (x *exchange) replaceResponse(status int) {
+	x.s.logger().Printf("fasthttp: the status %d of a response is none of a final one", status)
+	x.ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+}
+
 // finishResponse calls Server.ResponseReady. Afterwards the response is encoded.
 func (x *exchange) finishResponse() {
 	if x.s.ResponseReady == nil || x.ctx.hijack != nil && x.ctx.hijackNoResponse {

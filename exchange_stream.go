@@ -259,7 +259,7 @@ func (x *streamExchange) prepare(p *streamTraits) (e http1.Encoding, last bool) 
 		x.checkResponse(p) // the hook gets the response to be sent
 		x.finishResponse()
 	}
-	if status := resp.Header.head.StatusCode(); status < StatusOK || status > 999 || x.ctx.hijack != nil || x.method == http1.MethodConnect {
+	if status := resp.Header.head.StatusCode(); status < StatusOK || status > largestStatus || x.ctx.hijack != nil || x.method == http1.MethodConnect {
 		x.checkResponse(p)
 	}
 	if x.method == http1.MethodHead {
@@ -290,9 +290,8 @@ func (x *streamExchange) checkResponse(p *streamTraits) {
 		x.s.logger().Printf("%v", p.noConn)
 		ctx.hijack, ctx.switched = nil, nil
 		ctx.Error(p.noConn.Error(), StatusNotImplemented)
-	case status < StatusOK, status > 999:
-		x.s.logger().Printf("fasthttp: the status %d of a response is none of a final one", status)
-		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+	case status < StatusOK, status > largestStatus:
+		x.replaceResponse(status)
 	}
 }
 

@@ -155,7 +155,9 @@ func (x *h1Exchange) respondWhileReading(isHead, ok bool) (engine.Action, bool) 
 // sendWhileReading sends the last response on a connection from which a late handler may be
 // reading.
 func (x *h1Exchange) sendWhileReading(resp *Response, isHead bool) {
+	x.checkStatus()
 	x.finishResponse()
+	x.checkStatus()
 	resp.SkipBody = resp.SkipBody || isHead
 	tunnel, _ := x.opensTunnel()
 	e := x.encode(tunnel, true)
@@ -201,8 +203,10 @@ func (x *h1Exchange) ctxReplaced() {}
 // is set there is no body.
 func (x *h1Exchange) respond(isHead bool) (engine.Action, bool) {
 	if x.s.ResponseReady != nil {
+		x.checkStatus() // the hook gets the response to be sent
 		x.finishResponse()
 	}
+	x.checkStatus()
 	ctx := x.ctx
 	resp := &ctx.Response
 	if isHead {

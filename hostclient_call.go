@@ -62,6 +62,14 @@ func (req *Request) refused(err error) error {
 	return err
 }
 
+// refusedURI is refused that also empties the response, as HostClient does if a URI is at fault.
+func (req *Request) refusedURI(resp *Response, err error) error {
+	if resp != nil {
+		resp.startOver()
+	}
+	return req.refused(err)
+}
+
 // callCounted is call for a caller that has counted it in pending.
 func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	defer c.pending.Release()
@@ -187,7 +195,12 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 			t = DefaultTransport
 		}
 		if own, ok := t.(*transport); ok {
+			resp.Header.head.Status = 0
 			retry, err = own.RoundTrip(c, req, resp)
+			if err != nil && resp.Header.head.Status < StatusOK {
+				// no final head has arrived: what is there is of an earlier response
+				resp.startOver()
+			}
 		} else {
 			retry, err = c.attemptWith(t, req, resp)
 		}

@@ -99,7 +99,8 @@ func (f *requestForm) stale(req *Request, limit int64) bool {
 // size: see MultipartFormWithLimit. It holds up to 4 MiB of the files in memory, and the
 // others in temporary files. The values may have 10 MiB more. A form has at most 1000
 // parts. This limit, and the limit for the size of their headers, are the limits of
-// mime/multipart.
+// mime/multipart. If the boundary is one that WriteMultipartForm refuses, such as "*****",
+// the request gets another one, since the form is written anew if the request is sent.
 //
 // The form belongs to the request. Its files are removed when the request is reset or
 // released, when its body is changed, or by RemoveMultipartFormFiles.
@@ -188,6 +189,10 @@ func (req *Request) parseForm(limit int64, start forms.Start) error {
 		if encoded {
 			// writeForm writes the form without a coding
 			req.Header.head.RemoveID(field.ContentEncoding)
+		}
+		received := string(boundary)
+		if writable := forms.WritableBoundary(received); writable != received {
+			req.Header.SetMultipartFormBoundary(writable)
 		}
 	}
 	req.form = &requestForm{form: form, read: limited.Count, only: streamed}

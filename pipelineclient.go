@@ -217,12 +217,12 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 	if err != nil && waits {
 		err = c.awaitRoom(ctx, call, deadline)
 	}
-	if err != nil {
+	if err == nil {
+		err = c.await(ctx, call, deadline)
+		call.Release(1)
+	} else {
 		call.Release(2)
-		return err
 	}
-	err = c.await(ctx, call, deadline)
-	call.Release(1)
 	switch {
 	case resp == nil:
 	case err != nil:

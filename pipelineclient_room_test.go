@@ -24,6 +24,19 @@ func TestPipelineIsBounded(t *testing.T) {
 	}
 	servertest.Eventually(t, "a full queue", func() bool { return c.queued() == 5 })
 	req := requestTo(t, MethodGet, "http://host.test/")
+	// nothing is left of an earlier response
+	for want, do := range map[error]func(resp *Response) error{
+		ErrPipelineOverflow: func(resp *Response) error { return c.Do(req, resp) },
+		ErrTimeout:          func(resp *Response) error { return c.DoTimeout(req, resp, servertest.Short) },
+	} {
+		var resp Response
+		resp.SetStatusCode(StatusTeapot)
+		resp.Header.Set("X-Earlier", "yes")
+		resp.SetBodyString("earlier")
+		if err := do(&resp); err != want || resp.StatusCode() != StatusOK || resp.Header.Len() > 1 || len(resp.Body()) > 0 {
+			t.Errorf("%v: got %v and %q", want, err, resp.String())
+		}
+	}
 	for name, do := range map[string]func() error{
 		"Do":           func() error { return c.Do(req, nil) },
 		"DoContext":    func() error { return c.DoContext(t.Context(), req, nil) },

@@ -407,6 +407,51 @@ func TestFormThatWasAStreamIsStillABody(t *testing.T) {
 	}
 }
 
+// Some clients use boundaries that RFC 2046 section 5.1.1 does not allow, which mime/multipart reads
+// and does not write. What is sent has another one.
+func TestFormWithAnInvalidBoundaryIsSentOn(t *testing.T) {
+	for _, boundary := range []string{"*****", "a@b", "{x}", strings.Repeat("-", 80)} {
+		parsed := func() *Request {
+			req := formStreamRequest(strings.ReplaceAll(formText, "--xx", "--"+boundary), -1)
+			req.Header.SetContentType("multipart/form-data; boundary=\"" + boundary + "\"")
+			if form, err := req.MultipartForm(); err != nil || formSaid(t, form) != formTextSaid {
+				t.Fatalf("%q: %v", boundary, err)
+			}
+			return req
+		}
+		for name, send := range map[string]func(req *Request, sent *bytes.Buffer) error{
+			"WriteTo": func(req *Request, sent *bytes.Buffer) error { _, err := req.WriteTo(sent); return err },
+			"Body":    func(req *Request, sent *bytes.Buffer) error { req.Body(); _, err := req.WriteTo(sent); return err },
+			"CopyTo": func(req *Request, sent *bytes.Buffer) error {
+				var dst Request
+				req.CopyTo(&dst)
+				_, err := dst.WriteTo(sent)
+				return err
+			},
+		} {
+			var sent bytes.Buffer
+			err := send(parsed(), &sent)
+			var again Request
+			if err == nil {
+				err = again.Read(bufio.NewReader(&sent))
+			}
+			if err != nil {
+				t.Errorf("%q, %s: %v", boundary, name, err)
+				continue
+			}
+			if form, err := again.MultipartForm(); err != nil || formSaid(t, form) != formTextSaid {
+				t.Errorf("%q, %s: %v, sent as %q", boundary, name, err, again.Body())
+			}
+		}
+	}
+	// the body is unchanged if it is in memory
+	text := strings.ReplaceAll(formText, "--xx", "--*****")
+	req := formRequest("multipart/form-data; boundary=*****", text)
+	if _, err := req.MultipartForm(); err != nil || string(req.Body()) != text || string(req.Header.MultipartFormBoundary()) != "*****" {
+		t.Errorf("%v, %q", err, req.String())
+	}
+}
+
 func TestEncodedForms(t *testing.T) {
 	for _, tt := range []struct {
 		coding coding.Coding

@@ -132,7 +132,7 @@ func (resp *Response) CopyTo(dst *Response) {
 // StatusCode returns the status code, 200 by default.
 func (resp *Response) StatusCode() int { return resp.Header.StatusCode() }
 
-// SetStatusCode sets the status code.
+// SetStatusCode sets the status code. See ResponseHeader.SetStatusCode.
 func (resp *Response) SetStatusCode(statusCode int) { resp.Header.SetStatusCode(statusCode) }
 
 // ConnectionClose reports whether the connection is closed after the response.

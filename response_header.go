@@ -27,7 +27,8 @@ type ResponseHeader struct {
 // StatusCode returns the status code, 200 by default.
 func (h *ResponseHeader) StatusCode() int { return h.head.StatusCode() }
 
-// SetStatusCode sets the status code.
+// SetStatusCode sets the status code. A server sends 500, and logs that, instead of a code that
+// does not have three digits.
 func (h *ResponseHeader) SetStatusCode(statusCode int) { h.head.SetStatus(statusCode) }
 
 // StatusMessage returns the reason phrase of the status line if it was set or received,

@@ -96,9 +96,10 @@ func namedKey(name, usual string) header.Key {
 // Otherwise AddressField is read from its end, with all its lines as one list: a
 // trusted proxy appends the address of its own peer. The first address that does not
 // belong to a trusted proxy is the client's. The part in front of it was sent by the
-// client, and is ignored. If a trusted proxy has appended something other than an
-// address, such as "unknown", or nothing at all, the result is the address of that
-// proxy, since nothing more is known.
+// client, and is ignored. Empty elements of the list count as none (RFC 9110 section
+// 5.6.1). If a trusted proxy has appended something other than an address, such as
+// "unknown", or there is nothing before its own address, the result is the address of
+// that proxy, since nothing more is known.
 //
 // IPv4 addresses are returned as such, whatever form they were received in, and
 // addresses have no zone. The result is the zero Addr, whose text is "invalid IP", if the

@@ -35,6 +35,8 @@ const (
 type secrets struct {
 	names []string
 	known [knownNames]knownName
+	// decoded has room for one value at each depth of within
+	decoded [deepestURL][MaxValue]byte
 }
 
 const (
@@ -215,7 +217,10 @@ func hasUser(text []byte) bool {
 // has reports whether the value of an argument is secret.
 func (s *secrets) has(name []byte) bool {
 	n := len(name)
-	if n == 0 || n > longestKnown {
+	switch {
+	case n == 0:
+		return false
+	case n > longestKnown:
 		return s.search(name)
 	}
 	k := &s.known[(uint(n)*29+uint(name[0])*5+uint(name[n/2])*11+uint(name[n-1]))%knownNames]
@@ -258,8 +263,7 @@ func (s *secrets) within(value []byte, depth int) bool {
 	if depth == 0 {
 		return true
 	}
-	var buf [MaxValue]byte
-	decoded := buf[:0]
+	decoded := s.decoded[depth-1][:0]
 	for i := 0; i < len(value); i++ {
 		c, size := decodeByte(value[i:])
 		decoded = append(decoded, c)

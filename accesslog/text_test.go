@@ -121,3 +121,18 @@ func FuzzURL(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkLongURL measures URLs of which as many parts as possible may have a secret in them.
+func BenchmarkLongURL(b *testing.B) {
+	s := newSecrets(nil)
+	for name, part := range map[string]string{"plain": "/a", "equals sign": "%3d/", "encoded three times": "%25253d/", "argument": "&%3d", "user": "a@%40/"} {
+		b.Run(name, func(b *testing.B) {
+			url := []byte(strings.Repeat(part, MaxValue/len(part)))
+			var dst []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				dst = s.appendURL(dst[:0], url)
+			}
+		})
+	}
+}

@@ -68,8 +68,8 @@ type Options struct {
 	// must be listed, or decided by OriginFunc.
 	Credentials bool
 
-	// MaxAge is how long a browser may remember the response to a preflight request, in whole
-	// seconds. 0 leaves that to the browser, which is 5 seconds; a negative value forbids it.
+	// MaxAge is how long a browser may remember the response to a preflight request, rounded up to
+	// whole seconds. 0 leaves that to the browser, which is 5 seconds; a negative value forbids it.
 	MaxAge time.Duration
 
 	// PrivateNetwork allows preflight requests of public sites to a private network, with
@@ -137,7 +137,12 @@ func New(o Options) (*Policy, error) {
 	p.allowHeaders = strings.Join(o.Headers, ", ")
 	p.expose = strings.Join(o.Expose, ", ")
 	if o.MaxAge != 0 {
-		p.maxAge = strconv.FormatInt(int64(max(o.MaxAge, 0)/time.Second), 10)
+		seconds := int64(max(o.MaxAge, 0) / time.Second)
+		if o.MaxAge%time.Second > 0 {
+			// 0 seconds would forbid it
+			seconds++
+		}
+		p.maxAge = strconv.FormatInt(seconds, 10)
 	}
 	if o.PrivateNetwork {
 		p.preflightVary = append(p.preflightVary, requestPrivateNetwork)

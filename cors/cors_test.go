@@ -3,6 +3,7 @@ package cors_test
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -171,6 +172,9 @@ func TestPreflight(t *testing.T) {
 		"any field":               {cors.Options{Origins: list, Headers: []string{"*"}, Credentials: true}, "https://a.example", "GET", "authorization,x-two", varyAsked + "\nOrigin: https://a.example\nCredentials: true\nMethods: GET, HEAD, POST\nHeaders: authorization,x-two"},
 		"any field, no name":      {cors.Options{Origins: list, Headers: []string{"*"}}, "https://a.example", "GET", "a b", varyAsked},
 		"all origins":             {cors.Options{Origins: []string{"*"}, MaxAge: 90 * time.Second}, "https://a.example", "GET", "", varyAsked + "\nOrigin: *\nMethods: GET, HEAD, POST\nMax-Age: 90"},
+		"part of a second":        {cors.Options{Origins: []string{"*"}, MaxAge: time.Millisecond}, "null", "GET", "", varyAsked + "\nOrigin: *\nMethods: GET, HEAD, POST\nMax-Age: 1"},
+		"seconds and a part":      {cors.Options{Origins: []string{"*"}, MaxAge: 1500 * time.Millisecond}, "null", "GET", "", varyAsked + "\nOrigin: *\nMethods: GET, HEAD, POST\nMax-Age: 2"},
+		"as long as possible":     {cors.Options{Origins: []string{"*"}, MaxAge: math.MaxInt64}, "null", "GET", "", varyAsked + "\nOrigin: *\nMethods: GET, HEAD, POST\nMax-Age: 9223372037"},
 		"not remembered":          {cors.Options{Origins: []string{"*"}, MaxAge: -1}, "null", "GET", "", varyAsked + "\nOrigin: *\nMethods: GET, HEAD, POST\nMax-Age: 0"},
 		"private network":         {cors.Options{Origins: list, PrivateNetwork: true}, "https://a.example", "GET", "", varyAsked + ", Access-Control-Request-Private-Network\nOrigin: https://a.example\nMethods: GET, HEAD, POST\nPrivate-Network: true"},
 		"private network refused": {cors.Options{Origins: list}, "https://a.example", "GET", "", varyAsked + "\nOrigin: https://a.example\nMethods: GET, HEAD, POST"},

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -37,7 +38,9 @@ import (
 // connection. The channel of ctx.Done is never closed: use the context of
 // NetHTTPRequest, which ends when the client closes the connection. EarlyHints and
 // Inform send nothing. The logger of ctx is the ErrorLog of the http.Server, if that is
-// set. The response to a request whose host and target do not form a URI is 400.
+// set. The response to a request whose host and target do not form a URI is 400. A response
+// whose status is below 200, except for 101, or has more than three digits becomes a 500, and is
+// logged.
 func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := new(fasthttp.RequestCtx)
@@ -112,6 +115,15 @@ func errorLog(r *http.Request) fasthttp.Logger {
 	return nil
 }
 
+// logf logs to the log of the server that has received r.
+func logf(r *http.Request, format string, args ...any) {
+	if logger := errorLog(r); logger != nil {
+		logger.Printf(format, args...)
+		return
+	}
+	log.Printf(format, args...)
+}
+
 // hasURI reports whether target and host form a URI, as a fasthttp.Server requires. net/http
 // accepts hosts such as "h:99999". With such a host the path of the URI would differ from the
 // path of the target.
@@ -142,6 +154,11 @@ func writeResponse(w http.ResponseWriter, r *http.Request, body *netBody, resp *
 	defer resp.CloseBodyStream()
 	header := w.Header()
 	status := resp.StatusCode()
+	if status < 200 && status != http.StatusSwitchingProtocols || status > 999 {
+		logf(r, "fasthttpadaptor: the status %d of a response is none of a final one", status)
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		return
+	}
 	stream := resp.BodyStream()
 	if stream == nil && len(resp.Body()) == 0 {
 		// a fasthttp.Server does not guess the type of empty content

@@ -15,6 +15,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -177,6 +178,36 @@ func TestHandlerLogsToTheServerOfNetHTTP(t *testing.T) {
 	s.Close()
 	if got := b.String(); err != nil || !strings.Contains(got, "from the handler") {
 		t.Errorf("%v, the log is %q", err, got)
+	}
+}
+
+// net/http panics for some of these statuses, and takes others for informational ones.
+func TestStatusesOfNoFinalResponse(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{1, 99, 100, 102, 103, 199, 1000, 20000} {
+		var b bytes.Buffer
+		s := httptest.NewUnstartedServer(NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {
+			ctx.SetStatusCode(status)
+			ctx.Response.Header.Set("X-Dropped", "yes")
+			ctx.SetBodyString("dropped")
+		}))
+		s.Config.ErrorLog = log.New(&b, "", 0)
+		s.Start()
+		c := &http.Client{Timeout: servertest.Patience}
+		resp, err := c.Get(s.URL)
+		if err != nil {
+			t.Errorf("%d: %v", status, err)
+		} else {
+			body, err := io.ReadAll(resp.Body)
+			if resp.StatusCode != 500 || resp.Header.Get("X-Dropped") != "" || string(body) != "Internal Server Error\n" || err != nil {
+				t.Errorf("%d: got %d %v %q, %v", status, resp.StatusCode, resp.Header, body, err)
+			}
+			resp.Body.Close()
+		}
+		s.Close()
+		if got := b.String(); !strings.Contains(got, strconv.Itoa(status)) || strings.Contains(got, "panic") {
+			t.Errorf("%d: the log is %q", status, got)
+		}
 	}
 }
 

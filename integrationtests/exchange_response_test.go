@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -497,6 +498,33 @@ func TestTrailersOfTheResponse(t *testing.T) {
 				t.Errorf("%s: got %q in order", target, resp.Content)
 			}
 		}
+	})
+}
+
+// TestStatusesHaveThreeDigits has handlers set a status that no client can read.
+func TestStatusesHaveThreeDigits(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&fasthttp.Server{Logger: &servertest.Log{}, Handler: func(ctx *fasthttp.RequestCtx) {
+			code, _ := ctx.QueryArgs().GetUint("code")
+			ctx.SetStatusCode(code)
+			if ctx.Response.Header.Set("X-Dropped", "yes"); ctx.QueryArgs().Has("stream") {
+				ctx.SetBodyStream(strings.NewReader("dropped"), -1)
+			} else {
+				ctx.SetBodyString("dropped")
+			}
+		}})
+		c := ts.Dial()
+		for _, code := range []int{1, 7, 99, 1000, 2000, 20000, math.MaxInt32} {
+			for _, kind := range []string{"", "&stream"} {
+				c.Get(fmt.Sprintf("/?code=%d%s", code, kind))
+				if resp := c.Expect(500, "Internal Server Error"); resp.Header.Get("X-Dropped") != "" {
+					t.Errorf("%d%s: got %v", code, kind, resp.Header)
+				}
+			}
+		}
+		c.Get("/?code=999")
+		c.Expect(999, "dropped")
 	})
 }
 

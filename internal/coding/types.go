@@ -43,7 +43,7 @@ var DefaultTypes = newTypeSet(compressTypes)
 
 // TypesFor returns the set of the types that a setting names, or DefaultTypes if it
 // names none. "image/*" means all types of a kind, "*/*+json" all with a suffix, and
-// "*/*" all types. Case does not matter.
+// "*/*" all types. Case and parameters do not matter.
 func TypesFor(types []string) *TypeSet {
 	if len(types) == 0 {
 		return DefaultTypes
@@ -55,6 +55,7 @@ func TypesFor(types []string) *TypeSet {
 func newTypeSet(types []string) *TypeSet {
 	s := &TypeSet{exact: map[string]bool{}, kinds: map[string]bool{}, suffixes: map[string]bool{}}
 	for _, t := range types {
+		t, _, _ = strings.Cut(t, ";")
 		t = strings.ToLower(strings.TrimSpace(t))
 		if suffix, ok := strings.CutPrefix(t, "*/*"); ok {
 			s.suffixes[suffix] = true

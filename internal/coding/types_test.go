@@ -53,18 +53,21 @@ func TestTypesThatAreWorthEncoding(t *testing.T) {
 }
 
 func TestTypesAreNamedByPattern(t *testing.T) {
-	types := TypesFor([]string{"Application/X-Mine", "image/*", "*/*+cbor", " text/plain "})
+	types := TypesFor([]string{"Application/X-Mine", "image/*", "*/*+cbor", " text/plain ", "text/csv; charset=utf-8", "audio/*;q=1"})
 	for contentType, want := range map[string]bool{
-		"application/x-mine; a=b": true,
-		"application/x-mine2":     false,
-		"image/png":               true,
-		"IMAGE/x":                 true,
-		"imagex/png":              false,
-		"a/b+cbor":                true,
-		"a/b+c+cbor":              true,
-		"a/bcbor":                 false,
-		"text/plain":              true,
-		"text/html":               false,
+		"application/x-mine; a=b":  true,
+		"application/x-mine2":      false,
+		"image/png":                true,
+		"IMAGE/x":                  true,
+		"imagex/png":               false,
+		"a/b+cbor":                 true,
+		"a/b+c+cbor":               true,
+		"a/bcbor":                  false,
+		"text/plain":               true,
+		"text/html":                false,
+		"text/csv":                 true,
+		"text/csv; header=present": true,
+		"audio/wav":                true,
 	} {
 		if got := types.Has([]byte(contentType)); got != want {
 			t.Errorf("%q: %v, want %v", contentType, got, want)

@@ -98,6 +98,21 @@ func matchesAny(fields *field.List, id field.ID, etag []byte, match func(a, b []
 	return false
 }
 
+// HasStrongTag reports whether If-None-Match has etag, a strong entity tag, and not its weak form.
+func HasStrongTag(fields *field.List, etag []byte) bool {
+	strong, weak := false, false
+	matchesAny(fields, field.IfNoneMatch, etag, func(tag, etag []byte) bool {
+		switch {
+		case strongMatch(tag, etag):
+			strong = true
+		case weakMatch(tag, etag):
+			weak = true
+		}
+		return false
+	})
+	return strong && !weak
+}
+
 // cutEntityTag cuts the entity tag at the start of b (RFC 9110 section 8.8.3). It may
 // contain commas.
 func cutEntityTag(b []byte) (tag, rest []byte, ok bool) {

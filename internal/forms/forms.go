@@ -25,6 +25,14 @@ import (
 // ErrNoBoundary means that a form cannot be written without a boundary.
 var ErrNoBoundary = errors.New("fasthttp: the boundary of a multipart form is empty")
 
+// WritableBoundary returns boundary, or a random one if Write refuses it.
+func WritableBoundary(boundary string) string {
+	w := multipart.NewWriter(io.Discard)
+	// after an error it keeps its own
+	_ = w.SetBoundary(boundary)
+	return w.Boundary()
+}
+
 // Write writes a form to w: the values first, then the files, both in the order of
 // their keys.
 func Write(w io.Writer, f *multipart.Form, boundary string) error {

@@ -3,19 +3,21 @@ package uri
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/urlencoded"
 )
 
 // AppendNormalPath decodes src, an encoded path, and appends the text in normal form: with
-// a leading slash, and without dot segments (RFC 3986 section 5.2.4) and repeated slashes.
+// a leading slash, and without dot segments (RFC 3986 section 5.2.4) and repeated slashes. dst
+// may be src[:0].
 func AppendNormalPath(dst, src []byte) []byte {
-	n := len(dst)
-	if len(src) == 0 || src[0] != '/' {
-		dst = append(dst, '/')
-	}
+	n, rooted := len(dst), len(src) > 0 && src[0] == '/'
 	dst = urlencoded.AppendDecodedPath(dst, src)
+	if !rooted {
+		dst = slices.Insert(dst, n, '/')
+	}
 	return dst[:n+NormalizePath(dst[n:])]
 }
 

@@ -23,6 +23,11 @@ func TestPathsAreNormalized(t *testing.T) {
 		if got := string(AppendNormalPath([]byte("<"), []byte(tc.in))); got != "<"+tc.want {
 			t.Errorf("%q: %q, want %q", tc.in, got, "<"+tc.want)
 		}
+		// in the memory of the text itself
+		in := []byte(tc.in)
+		if got := string(AppendNormalPath(in[:0], in)); got != tc.want {
+			t.Errorf("%q: %q in place, want %q", tc.in, got, tc.want)
+		}
 		if isNormalPath([]byte(tc.in)) && tc.in != tc.want {
 			t.Errorf("%q is said to be normal", tc.in)
 		}
