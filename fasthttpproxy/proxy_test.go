@@ -239,6 +239,9 @@ func TestNothingBehindTheAnswerIsLost(t *testing.T) {
 		"with hints":     "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nVia: a\r\n\r\nhello",
 		"with a length":  "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nhello",
 		"with chunks":    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhello",
+		"with no length": "HTTP/1.1 200 OK\r\nContent-Length: -1\r\nContent-Length:\r\n\r\nhello",
+		"with lengths":   "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\nhello",
+		"with codings":   "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, \x80\r\nTransfer-Encoding: chunked, chunked\r\n\r\nhello",
 		"with HTTP/1.0":  "HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nhello",
 		"with long head": "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 20<<10) + "\r\n\r\nhello",
 	} {
