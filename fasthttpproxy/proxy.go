@@ -17,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/recvbuf"
+	"github.com/valyala/fasthttp/internal/uri"
 	xproxy "golang.org/x/net/proxy"
 )
 
@@ -124,6 +125,9 @@ var errTarget = errors.New("fasthttpproxy: the address to connect to is not a va
 func checkTarget(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
+		return "", fmt.Errorf("%w: %w", errTarget, err)
+	}
+	if host, err = uri.ASCIIHost(host); err != nil {
 		return "", fmt.Errorf("%w: %w", errTarget, err)
 	}
 	target := net.JoinHostPort(host, port)

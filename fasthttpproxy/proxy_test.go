@@ -203,6 +203,7 @@ func TestDialThroughAProxy(t *testing.T) {
 		{"HTTP", FasthttpHTTPDialer(openAddr), "name.test:80", "CONNECT name.test:80 for name.test:80"},
 		{"HTTP by URL", FasthttpHTTPDialer("http://" + openAddr), "name.test:8080", "CONNECT name.test:8080 for name.test:8080"},
 		{"HTTP to IPv6", FasthttpHTTPDialer(openAddr), "[2001:db8::1]:443", "CONNECT [2001:db8::1]:443 for [2001:db8::1]:443"},
+		{"HTTP to a name in other letters", FasthttpHTTPDialer(openAddr), "b\u00fccher.test:80", "CONNECT xn--bcher-kva.test:80 for xn--bcher-kva.test:80"},
 		{"HTTP to this host", FasthttpHTTPDialer(openAddr), "localhost:80", "CONNECT localhost:80 for localhost:80"},
 		{"HTTP with credentials", FasthttpHTTPDialer("me%40home:s%3Acret@" + closedAddr), "name.test:80", "CONNECT name.test:80 for name.test:80"},
 		{"HTTP with timeout", FasthttpHTTPDialerTimeout(openAddr, time.Minute), "name.test:80", "CONNECT name.test:80 for name.test:80"},
