@@ -234,6 +234,11 @@ func (x *proxyExchange) setTarget() {
 	}
 	u := req.URI()
 	u.DisablePathNormalizing = true
+	if concernsServer(&req.Header) {
+		// the last proxy sends an asterisk (RFC 9112 section 3.2.4)
+		u.SetPath("*")
+		req.Header.SetRequestURI("*")
+	}
 	if target.host == "" {
 		x.setClientHost(u)
 		return
@@ -260,6 +265,17 @@ func (x *proxyExchange) setTarget() {
 	if !p.PreserveHost {
 		req.SetHost(target.host)
 	}
+}
+
+// concernsServer reports whether a request is OPTIONS with an absolute target that has neither a path nor
+// a query: it concerns the whole server, not the resource "/".
+func concernsServer(h *fasthttp.RequestHeader) bool {
+	target := h.RequestURI()
+	if !h.IsOptions() || target[0] == '/' {
+		return false
+	}
+	_, rest, absolute := bytes.Cut(target, []byte("://"))
+	return absolute && !bytes.ContainsAny(rest, "/?#")
 }
 
 // setClientHost completes the URI of a request whose host the client of the proxy chooses. The scheme is

@@ -75,6 +75,43 @@ func TestAsteriskWithAPath(t *testing.T) {
 	}
 }
 
+// OPTIONS with an absolute target that has neither a path nor a query is for the whole server, too (RFC
+// 9112 section 3.2.4).
+func TestOptionsOfAnAbsoluteTarget(t *testing.T) {
+	peer, got := heads(t, servertest.OK)
+	nextProxy := &fasthttp.HostClient{Addr: peer.Addr(), AbsoluteForm: true}
+	for name, tt := range map[string]struct {
+		proxy  *fasthttpproxy.ReverseProxy
+		prefix string // of what the server gets
+		path   string // of the Target
+		whole  string // what the server gets instead of an asterisk
+	}{
+		"a Target":             {proxy: &fasthttpproxy.ReverseProxy{Target: peer.URL("")}, whole: "*"},
+		"a Target with a path": {proxy: &fasthttpproxy.ReverseProxy{Target: peer.URL("/base")}, path: "/base", whole: "*"},
+		"a host that is kept":  {proxy: &fasthttpproxy.ReverseProxy{Target: peer.URL(""), PreserveHost: true}, whole: "*"},
+		"a HostClient":         {proxy: &fasthttpproxy.ReverseProxy{Client: &fasthttp.HostClient{Addr: peer.Addr()}}, whole: "*"},
+		"a Rewrite":            {proxy: &fasthttpproxy.ReverseProxy{Client: new(fasthttp.Client), Rewrite: rewriteNothing}, whole: "*"},
+		"another proxy": {
+			proxy: &fasthttpproxy.ReverseProxy{Client: nextProxy}, prefix: "http://" + peer.Addr(), whole: "http://" + peer.Addr(),
+		},
+	} {
+		c := servertest.Start(t, servertest.SocketEngines[1], served(t, tt.proxy), roottest.Prepare).Dial()
+		for _, row := range []struct{ line, want string }{
+			{"OPTIONS http://" + peer.Addr(), "OPTIONS " + tt.whole},
+			{"OPTIONS http://" + peer.Addr() + "/", "OPTIONS " + tt.prefix + tt.path + "/"},
+			{"OPTIONS http://" + peer.Addr() + "?q", "OPTIONS " + tt.prefix + tt.path + "/?q"},
+			{"OPTIONS /a?b=http://c", "OPTIONS " + tt.prefix + tt.path + "/a?b=http://c"},
+			{"GET http://" + peer.Addr(), "GET " + tt.prefix + tt.path + "/"},
+		} {
+			c.Send(servertest.Head(row.line+" HTTP/1.1", "Host: "+peer.Addr()))
+			lines := servertest.Receive(t, name, got)
+			if c.Expect(200, "ok"); lines[0] != row.want+" HTTP/1.1" {
+				t.Errorf("%s: %s: the server got %q, want %q", name, row.line, lines[0], row.want)
+			}
+		}
+	}
+}
+
 // Clients do not choose the server.
 func TestNoServerIsChosenByClients(t *testing.T) {
 	other := servertest.Answering(t, servertest.OK)
