@@ -103,12 +103,13 @@ type ReverseProxy struct {
 	// SendForwarded makes the proxy also set the field Forwarded (RFC 7239).
 	SendForwarded bool
 
-	once     sync.Once
-	target   proxyTarget
-	client   ReverseProxyClient
-	vias     [4]string // values of Via, for HTTP/1.0, 1.1, 2 and 3
-	oneHost  bool      // the client sends all requests to the same host, or to equivalent ones
-	unusable error     // the fields are inconsistent
+	once      sync.Once
+	target    proxyTarget
+	client    ReverseProxyClient
+	vias      [4]string // values of Via, for HTTP/1.0, 1.1, 2 and 3
+	oneHost   bool      // the client sends all requests to the same host, or to equivalent ones
+	anyScheme bool      // which of them gets a request decides about the scheme
+	unusable  error     // the fields are inconsistent
 }
 
 // NewReverseProxy returns a ReverseProxy for a target, or an error if target is not the URL of a
@@ -167,6 +168,8 @@ func (p *ReverseProxy) setUp() {
 	p.oneHost = isOneHost(p.client)
 	if p.Target == "" {
 		p.target.scheme, p.target.hostField = hostOf(p.client)
+		plain, secure := schemesOf(p.client)
+		p.anyScheme = p.oneHost && plain == secure
 	}
 }
 
@@ -190,6 +193,21 @@ func hostOf(client any) (scheme, hostField string) {
 		}
 	}
 	return "", ""
+}
+
+// schemesOf reports whether some hosts of a client are reached without TLS, and some with TLS. Both are
+// false if there are no hosts yet.
+func schemesOf(client any) (plain, secure bool) {
+	switch c := client.(type) {
+	case *fasthttp.HostClient:
+		return !c.IsTLS, c.IsTLS
+	case *fasthttp.LBClient:
+		for _, one := range c.Clients {
+			p, s := schemesOf(one)
+			plain, secure = plain || p, secure || s
+		}
+	}
+	return plain, secure
 }
 
 // isOneHost reports whether a client sends requests to its own hosts, whatever their URIs are.

@@ -82,6 +82,9 @@ func (x *proxyExchange) serve() {
 		x.fail(fasthttp.StatusBadRequest, errOutsideTarget)
 		return
 	}
+	if p.anyScheme {
+		x.leaveScheme()
+	}
 	x.informer = informers.Get().(*informer)
 	x.informer.x.Store(x)
 	x.req.OnInform = x.informer.inform

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // fieldKind is how a proxy treats a field that it has received.
@@ -288,6 +289,16 @@ func (x *proxyExchange) setClientHost(u *fasthttp.URI) {
 	if len(u.Host()) == 0 && target.hostField != "" {
 		u.SetHost(target.hostField)
 	}
+}
+
+// leaveScheme makes the request one without a scheme, for the host that gets it.
+func (x *proxyExchange) leaveScheme() {
+	req := x.req
+	host, err := uri.HostField(req.URI().Host())
+	if err == nil && !req.UseHostHeader {
+		req.Header.SetHostBytes(host)
+	}
+	req.SetRequestURIBytes(bytes.Clone(req.RequestURI()))
 }
 
 // host returns the host that the client has asked for. The one of an absolute target takes precedence

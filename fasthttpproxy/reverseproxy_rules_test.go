@@ -275,7 +275,10 @@ func TestServersWithTLSAndWithoutATarget(t *testing.T) {
 	t.Cleanup(back.Close)
 	host := &fasthttp.HostClient{Addr: back.Listener.Addr().String(), IsTLS: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}}
 	balanced := &fasthttp.LBClient{Clients: []fasthttp.BalancingClient{host}}
+	added := new(fasthttp.LBClient)
+	added.AddClient(host)
 	for name, p := range map[string]*fasthttpproxy.ReverseProxy{
+		"a client that was added":     {Client: added, Rewrite: rewriteNothing},
 		"a HostClient":                {Client: host},
 		"a HostClient, and a Rewrite": {Client: host, Rewrite: rewriteNothing},
 		"an LBClient, and a Rewrite":  {Client: balanced, Rewrite: rewriteNothing},
@@ -285,6 +288,49 @@ func TestServersWithTLSAndWithoutATarget(t *testing.T) {
 			c.Send(servertest.Head("GET "+target+" HTTP/1.1", "Host: other.test"))
 			if resp := c.Next("GET"); resp.Content != "other.test /a?b" {
 				t.Errorf("%s: %s: got %d %q", name, target, resp.StatusCode, resp.Content)
+			}
+		}
+	}
+}
+
+// An LBClient may have servers with TLS and others without.
+func TestBalancedServersWithAndWithoutTLS(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Host+" "+r.RequestURI)
+	})
+	secure, plain := httptest.NewTLSServer(handler), httptest.NewServer(handler)
+	t.Cleanup(secure.Close)
+	t.Cleanup(plain.Close)
+	rewriteHost := func(_ *fasthttp.RequestCtx, req *fasthttp.Request) error {
+		req.URI().SetHost("new.test")
+		req.URI().SetPath("/new")
+		return nil
+	}
+	for name, rewrite := range map[string]func(*fasthttp.RequestCtx, *fasthttp.Request) error{
+		"no Rewrite": nil, "a Rewrite that changes nothing": rewriteNothing, "a Rewrite": rewriteHost,
+	} {
+		client := &fasthttp.LBClient{Clients: []fasthttp.BalancingClient{
+			&fasthttp.HostClient{Addr: plain.Listener.Addr().String()},
+			&fasthttp.HostClient{Addr: secure.Listener.Addr().String(), IsTLS: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}},
+		}}
+		p := &fasthttpproxy.ReverseProxy{Client: client, Rewrite: rewrite}
+		c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+		for target, want := range map[string]string{"/a?b": "/a?b", "http://other.test/a?b": "/a?b", "http://other.test?b": "/?b"} {
+			want = "other.test " + want
+			if name == "a Rewrite" {
+				want = "new.test /new?b"
+			}
+			for range 2 {
+				c.Send(servertest.Head("GET "+target+" HTTP/1.1", "Host: other.test"))
+				if resp := c.Next("GET"); resp.Content != want {
+					t.Errorf("%s: %s: got %d %q", name, target, resp.StatusCode, resp.Content)
+				}
+			}
+		}
+		for range 2 {
+			c.Send(servertest.Head("OPTIONS * HTTP/1.1", "Host: other.test"))
+			if resp := c.Next("OPTIONS"); resp.StatusCode != 200 {
+				t.Errorf("%s: OPTIONS got %d %q", name, resp.StatusCode, resp.Content)
 			}
 		}
 	}
