@@ -311,7 +311,7 @@ func (p *ReverseProxy) upgrade(ctx *fasthttp.RequestCtx) (protocol string, ok bo
 	if in.IsConnect() {
 		return "", false
 	}
-	if !in.IsGet() || !in.IsHTTP11() || !in.ConnectionUpgrade() || ctx.Request.IsBodyStream() || len(ctx.Request.Body()) > 0 {
+	if !in.IsGet() || !in.IsHTTP11() || !in.ConnectionUpgrade() || hasContent(&ctx.Request) {
 		return "", true
 	}
 	for _, value := range in.PeekAll(fasthttp.HeaderUpgrade) {
@@ -324,6 +324,14 @@ func (p *ReverseProxy) upgrade(ctx *fasthttp.RequestCtx) (protocol string, ok bo
 		}
 	}
 	return "", true
+}
+
+// hasContent reports whether a request has content, as far as that is known before it was read.
+func hasContent(req *fasthttp.Request) bool {
+	if req.IsBodyStream() {
+		return req.Header.ContentLength() != 0
+	}
+	return len(req.Body()) > 0
 }
 
 // allowed returns the protocol with the name if a client may switch to it, or "".

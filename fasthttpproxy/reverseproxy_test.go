@@ -159,6 +159,10 @@ var requestRows = []struct {
 		name: "a WebSocket", fields: []string{"Connection: Upgrade, TE", "Upgrade: websocket", "TE: trailers", "Expect: 100-continue"},
 		want: map[string][]string{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "TE": nil, "Expect": nil},
 	},
+	{
+		name: "a WebSocket and an empty body", fields: []string{"Connection: Upgrade", "Upgrade: websocket", "Content-Length: 0"},
+		want: map[string][]string{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}},
+	},
 	{name: "hops of OPTIONS", line: "OPTIONS / HTTP/1.1", fields: []string{"Max-Forwards: 5"}, want: map[string][]string{"Max-Forwards": {"4"}}},
 	{name: "hops of GET", fields: []string{"Max-Forwards: 5"}, want: map[string][]string{"Max-Forwards": {"5"}}},
 	{name: "hops that are no number", line: "TRACE / HTTP/1.1", fields: []string{"Max-Forwards: x"}, want: map[string][]string{"Max-Forwards": {"x"}}},

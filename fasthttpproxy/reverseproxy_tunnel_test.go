@@ -105,9 +105,9 @@ func TestUpgradedConnections(t *testing.T) {
 			c.UntilClosed()
 		})
 		r := start(served(t, &fasthttpproxy.ReverseProxy{Target: peer.URL(""), UpgradeProtocols: []string{"other", "lines"}}))
-		open := func(path string) *servertest.Conn {
+		open := func(path string, fields ...string) *servertest.Conn {
 			c := r.Dial()
-			c.Send(servertest.Get(path, "Connection: keep-alive, Upgrade", "Upgrade: h2c, Lines") + "early ")
+			c.Send(servertest.Get(path, append(fields, "Connection: keep-alive, Upgrade", "Upgrade: h2c, Lines")...) + "early ")
 			resp, err := http.ReadResponse(c.R, nil)
 			servertest.Must(t, err)
 			if resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "lines" || resp.Header.Get("X-Own") != "1" {
@@ -117,11 +117,14 @@ func TestUpgradedConnections(t *testing.T) {
 			return c
 		}
 		if r.Engine.Sockets {
-			c := open("/half")
-			c.Send("and late")
-			c.EndWrites()
-			if all, err := io.ReadAll(c.R); string(all) != "got early and late" || err != nil {
-				t.Errorf("got %q, %v", all, err)
+			// an empty body is no reason against it
+			for _, fields := range [][]string{nil, {"Content-Length: 0"}} {
+				c := open("/half", fields...)
+				c.Send("and late")
+				c.EndWrites()
+				if all, err := io.ReadAll(c.R); string(all) != "got early and late" || err != nil {
+					t.Errorf("%q: got %q, %v", fields, all, err)
+				}
 			}
 		}
 		c := open("/")
