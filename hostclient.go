@@ -297,8 +297,8 @@ func (c *HostClient) tlsTimeout() time.Duration {
 	return c.TLSHandshakeTimeout
 }
 
-// dialContext connects to addr with dial, before the time by, if that is not zero, and with the
-// context and the trace of a call.
+// dialContext connects to addr with dial, before the time by unless it is zero, with the context and
+// the trace of a call.
 func (c *HostClient) dialContext(call *callState, by time.Time, addr string, dial dialContextFunc) (net.Conn, error) {
 	ctx := call.ctx
 	if ctx == nil {

@@ -255,7 +255,7 @@ func (c *HostClient) connect(call *callState) (cc *clientConn, late bool, err er
 
 var errNoAddr = errors.New("fasthttp: HostClient.Addr is empty")
 
-// connectTo establishes a connection to addr, which is dialed before the time by, if that is not zero.
+// connectTo establishes a connection to addr, which is dialed before the time by unless it is zero.
 func (c *HostClient) connectTo(call *callState, addr string, by time.Time) (*clientConn, bool, error) {
 	config, err := c.tlsConfig(addr)
 	if err != nil {
