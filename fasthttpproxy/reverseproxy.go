@@ -29,7 +29,7 @@ import (
 // bodies first. Client and server may speak different versions of HTTP.
 //
 // The proxy removes the fields that concern one connection only, and the ones that Connection
-// names (RFC 9110 section 7.6.1), from both messages. It removes fields in which
+// names (RFC 9110 section 7.6.1), from both messages. Responses keep the Date of the server. It removes fields in which
 // clients claim an address or a host, such as Forwarded and X-Forwarded-For, and sets
 // X-Forwarded-For, X-Forwarded-Host and X-Forwarded-Proto: see TrustForwarded. It adds a Via
 // field to requests, and forwards informational responses such as 103 (Early Hints). A client
@@ -326,7 +326,7 @@ func (p *ReverseProxy) upgrade(ctx *fasthttp.RequestCtx) (protocol string, ok bo
 	return "", true
 }
 
-// hasContent reports whether a request has content, as far as that is known before it was read.
+// hasContent reports whether a request has content, as far as it is known before it was read.
 func hasContent(req *fasthttp.Request) bool {
 	if req.IsBodyStream() {
 		return req.Header.ContentLength() != 0

@@ -341,6 +341,7 @@ func (x *proxyExchange) copyResponse() *proxiedResponse {
 	}
 	x.replied.keep = true
 	x.replied.removeFrom(&to.Header)
+	keepDate(&to.Header)
 	to.Header.SetNoDefaultContentType(true)
 	switch {
 	case x.ctx.IsHead():

@@ -189,6 +189,20 @@ func appendNamed(drop []string, value []byte) []string {
 	return drop
 }
 
+// keepDate makes a response be sent with the Date that it was received with, if it is valid (RFC 9110
+// section 6.6.1): caches count from it.
+func keepDate(h *fasthttp.ResponseHeader) {
+	fields, _ := bridge.FieldList(h, 0)
+	list := fields.(*field.List)
+	at := list.FindID(field.Date, 0)
+	if at < 0 || list.FindID(field.Date, at+1) >= 0 {
+		return
+	}
+	if _, err := fasthttp.ParseHTTPDate(list.Value(at)); err == nil {
+		bridge.OmitDate(h)
+	}
+}
+
 // fillRequest makes x.req the request for the server.
 func (x *proxyExchange) fillRequest() {
 	p, ctx := x.p, x.ctx

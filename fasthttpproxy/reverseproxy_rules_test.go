@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpadaptor"
 	"github.com/valyala/fasthttp/fasthttpproxy"
 	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -332,6 +333,23 @@ func TestBalancedServersWithAndWithoutTLS(t *testing.T) {
 			if resp := c.Next("OPTIONS"); resp.StatusCode != 200 {
 				t.Errorf("%s: OPTIONS got %d %q", name, resp.StatusCode, resp.Content)
 			}
+		}
+	}
+}
+
+// A server of net/http sends the date of the server, too.
+func TestDatesBehindNetHTTP(t *testing.T) {
+	for name, want := range map[string]string{"Date": "Mon, 01 Jan 2001 01:02:03 GMT", "X-Other": ""} {
+		peer := servertest.Answering(t, servertest.Head("HTTP/1.1 200 OK", name+": Mon, 01 Jan 2001 01:02:03 GMT", "Content-Length: 2")+"ok")
+		p := &fasthttpproxy.ReverseProxy{Target: peer.URL("")}
+		t.Cleanup(p.CloseIdleConnections)
+		front := httptest.NewServer(fasthttpadaptor.NewHTTPHandler(p.Handler))
+		t.Cleanup(front.Close)
+		resp, err := front.Client().Get(front.URL)
+		servertest.Must(t, err)
+		_ = resp.Body.Close()
+		if dates := resp.Header["Date"]; len(dates) != 1 || want != "" && dates[0] != want {
+			t.Errorf("%s: the date is %q", name, dates)
 		}
 	}
 }
