@@ -72,7 +72,7 @@ type ReverseProxy struct {
 	// body is a stream unless it is short; a stream that reads it may replace it. ctx.Request.Header
 	// never gets the trailer fields of a body forwarded while it arrives. An error ends the
 	// exchange, and the client gets the response of ErrorHandler. It is also called before a protocol
-	// is switched, with the status 101 (or 200, with HTTP/2).
+	// is switched, with the status 101 (or 200, with HTTP/2): with another status it is not switched.
 	ModifyResponse func(ctx *fasthttp.RequestCtx) error
 
 	// ErrorHandler makes the response to a request that has failed. ctx.Response has a status

@@ -132,3 +132,35 @@ func TestUpgradedConnections(t *testing.T) {
 		servertest.Receive(t, "the end of the other side", ended)
 	})
 }
+
+// If ModifyResponse makes another response of one that switches protocols, there is no tunnel.
+func TestRefusedUpgrades(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start proxyStarter) {
+		for name, refuse := range map[string]func(ctx *fasthttp.RequestCtx){
+			"another response": func(ctx *fasthttp.RequestCtx) { ctx.Error("no", 403) },
+			"another status":   func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(403); ctx.SetBodyString("no") },
+		} {
+			ended := make(chan string, 1)
+			peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+				if c.Request() == nil {
+					return
+				}
+				c.Send(servertest.Head("HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: websocket"))
+				rest, _ := io.ReadAll(c.R)
+				ended <- string(rest)
+			})
+			c := start(served(t, &fasthttpproxy.ReverseProxy{Target: peer.URL(""), ModifyResponse: func(ctx *fasthttp.RequestCtx) error {
+				refuse(ctx)
+				return nil
+			}})).Dial()
+			c.Send(servertest.Get("/", "Connection: Upgrade", "Upgrade: websocket"))
+			c.Expect(403, "no")
+			if rest := servertest.Receive(t, "the end of the other side", ended); rest != "" {
+				t.Errorf("%s: the server got %q", name, rest)
+			}
+			// the connection speaks HTTP as before
+			c.Send(servertest.Head("OPTIONS / HTTP/1.1", "Host: a", "Max-Forwards: 0"))
+			c.Expect(200, "")
+		}
+	})
+}
