@@ -81,7 +81,7 @@ func TestWebSockets(t *testing.T) {
 // Each direction of an upgraded connection ends for itself, and one that breaks ends the other.
 func TestUpgradedConnections(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start proxyStarter) {
-		ended := make(chan struct{}, 1)
+		ended, rest := make(chan struct{}, 1), make(chan string, 1)
 		peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 			lines, ok := headOf(c.R)
 			if !ok {
@@ -91,7 +91,13 @@ func TestUpgradedConnections(t *testing.T) {
 				c.Fail("got %q", lines)
 			}
 			c.Send(servertest.Head("HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: lines", "X-Own: 1") + "hello\n")
-			if !strings.Contains(lines[0], "/half") {
+			switch {
+			case strings.Contains(lines[0], "/first"):
+				c.EndWrites()
+				all, _ := io.ReadAll(c.R)
+				rest <- string(all)
+				return
+			case !strings.Contains(lines[0], "/half"):
 				c.UntilClosed()
 				ended <- struct{}{}
 				return
@@ -125,6 +131,18 @@ func TestUpgradedConnections(t *testing.T) {
 				if all, err := io.ReadAll(c.R); string(all) != "got early and late" || err != nil {
 					t.Errorf("%q: got %q, %v", fields, all, err)
 				}
+			}
+		}
+		if r.Engine.Sockets {
+			// the server may end its direction first
+			c := open("/first")
+			if all, err := io.ReadAll(c.R); len(all) > 0 || err != nil {
+				t.Errorf("got %q, %v", all, err)
+			}
+			c.Send("and late")
+			c.EndWrites()
+			if got := servertest.Receive(t, "the rest", rest); got != "early and late" {
+				t.Errorf("the server got %q", got)
 			}
 		}
 		c := open("/")
