@@ -200,7 +200,7 @@ func TestLBClientContextEndsTheCall(t *testing.T) {
 // wrappedHost is a client of an application.
 type wrappedHost struct{ *HostClient }
 
-// The body of a response that is read while it arrives has the time that the call has left.
+// The body of a response, read while it arrives, has the time that the call has left.
 func TestLBClientLeavesBodiesTheirTime(t *testing.T) {
 	rest := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {

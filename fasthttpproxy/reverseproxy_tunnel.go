@@ -44,7 +44,7 @@ func (x *proxyExchange) switchProtocol() error {
 			return err
 		}
 		if status := to.StatusCode(); status != fasthttp.StatusSwitchingProtocols && !(x.ctx.IsConnect() && status/100 == 2) {
-			// the client is told that there is no tunnel
+			// the client expects no tunnel
 			x.release()
 			return nil
 		}

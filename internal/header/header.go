@@ -72,7 +72,7 @@ const (
 	NamesServer                     // of a response: Server is ServerName, see nameServer
 	overHTTP2                       // the message was received by HTTP/2, and its protocol was not set since then
 	PeerVersion                     // the protocol is not HTTP/1.1, and was received
-	NoDate                          // of a response: the server adds no Date, and sends the one that is set
+	NoDate                          // of a response: the server adds no Date, and sends a Date in list
 
 	// the flags that reading a head does not change
 	Configured = NamesKept | NoSpecial | NoDefaultType | NoDefaultDate
