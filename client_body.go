@@ -20,7 +20,8 @@ import (
 //
 // It may be closed while another goroutine reads from it: that read fails then. If the
 // connection no longer speaks HTTP, because the response was 101 or the request was
-// CONNECT, the stream can be written to.
+// CONNECT, the stream can be written to, also after the server has ended its direction: only
+// Close gives it up.
 type clientStream struct {
 	body content.Incoming
 	x    clientExchange
@@ -70,7 +71,11 @@ func (x *clientExchange) startStream() error {
 // Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection
 // ends before the body does, and ErrTimeout when the time of the call is up.
 func (s *clientStream) Read(p []byte) (int, error) {
-	return s.guard.Read(s, p)
+	n, err := s.guard.Read(s, p)
+	if n == 0 && err == nil && s.switched && s.body.Ended() {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // TrailersTo makes h the header that gets the trailer section. No goroutine reads
@@ -80,7 +85,11 @@ func (s *clientStream) TrailersTo(h *header.Header) { s.body.TrailersTo(h) }
 // Next implements bodyio.GuardedStream.
 func (s *clientStream) Next(p []byte) (n int, done bool, err error) {
 	n, err = s.body.Read(p)
-	if err != nil && err != io.EOF {
+	switch {
+	case err == io.EOF && s.switched:
+		// the other direction lasts until Close
+		return n, false, nil
+	case err != nil && err != io.EOF:
 		err = s.x.failed(err)
 	}
 	return n, s.body.Ended(), err

@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -130,5 +131,34 @@ func TestFailedCallsLeaveNothingOfAnEarlierResponse(t *testing.T) {
 		if err := c.Do(requestTo(t, MethodGet, uri), nil); err == nil {
 			t.Errorf("%s: no error", uri)
 		}
+	}
+}
+
+// A client ignores how long the content of a successful response to CONNECT would be: there is none
+// (RFC 9110 section 9.3.6).
+func TestTunnelsHaveNoFraming(t *testing.T) {
+	t.Parallel()
+	for _, fields := range []string{
+		"Content-Length: 5\r\n", "Content-Length: -1\r\n", "Content-Length:\r\n", "Content-Length: 0\r\nContent-Length: 1\r\n",
+		"Transfer-Encoding: chunked\r\n", "Transfer-Encoding: gzip\r\n", "Transfer-Encoding: chunked, chunked\r\n", "Transfer-Encoding:\r\n",
+	} {
+		p := servertest.Answering(t, "HTTP/1.1 200 OK\r\n"+fields+"\r\nhello")
+		hc := hostFor(p)
+		resp := responseFor(t)
+		resp.StreamBody = true
+		if err := hc.Do(requestTo(t, MethodConnect, p.URL("/")), resp); err != nil {
+			t.Errorf("%q: %v", fields, err)
+			continue
+		}
+		var hello [5]byte
+		if _, err := io.ReadFull(resp.BodyStream(), hello[:]); string(hello[:]) != "hello" {
+			t.Errorf("%q: got %q, %v", fields, hello, err)
+		}
+		_ = resp.CloseBodyStream()
+		// another status than a 2xx has content, and so has a response to another request
+		if err := hc.Do(requestTo(t, MethodGet, p.URL("/")), resp); err == nil && !strings.Contains("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", fields) {
+			t.Errorf("%q: the response to GET is accepted", fields)
+		}
+		_ = resp.CloseBodyStream()
 	}
 }

@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -211,5 +212,63 @@ func TestDialContext(t *testing.T) {
 	}
 	if n := hc.ConnsCount(); n != 0 {
 		t.Errorf("%d connections are left", n)
+	}
+}
+
+// An address that does not answer leaves time for the addresses after it.
+func TestSilentAddressesShareTheTime(t *testing.T) {
+	for _, tt := range []struct {
+		addr, dialed  string
+		timeout, took time.Duration
+		fails         bool
+	}{
+		{addr: "silent:1,a:2", timeout: 4 * time.Second, took: 2 * time.Second, dialed: "[silent:1 a:2]"},
+		{addr: "silent:1,silent:2,a:3", timeout: 3 * time.Second, took: 2 * time.Second, dialed: "[silent:1 silent:2 a:3]"},
+		{addr: "refuses:1,silent:2,a:3", timeout: 2 * time.Second, took: time.Second, dialed: "[refuses:1 silent:2 a:3]"},
+		// no share is too small
+		{addr: "silent:1,a:2", timeout: 600 * time.Millisecond, took: 500 * time.Millisecond, dialed: "[silent:1 a:2]"},
+		{addr: "silent:1,a:2", timeout: 100 * time.Millisecond, took: 100 * time.Millisecond, dialed: "[silent:1]", fails: true},
+		// the last one has all that is left
+		{addr: "silent:1", timeout: 4 * time.Second, took: 4 * time.Second, dialed: "[silent:1]", fails: true},
+		{addr: "refuses:1,silent:2", timeout: 4 * time.Second, took: 4 * time.Second, dialed: "[refuses:1 silent:2]", fails: true},
+	} {
+		for _, withContext := range []bool{true, false} {
+			callInBubble(t, func(c *servertest.PeerConn) {
+				if c.Request() != nil {
+					c.OK("ok")
+				}
+			}, func(t *testing.T, hc *HostClient) {
+				var dialed []string
+				connect := hc.DialContext
+				hc.Addr, hc.DialContext = tt.addr, func(ctx context.Context, network, addr string) (net.Conn, error) {
+					dialed = append(dialed, addr)
+					switch addr[0] {
+					case 's':
+						<-ctx.Done()
+						return nil, ctx.Err()
+					case 'r':
+						return nil, errors.New("refused")
+					}
+					return connect(ctx, network, addr)
+				}
+				if !withContext {
+					dial := hc.DialContext
+					hc.DialTimeout, hc.DialContext = func(addr string, timeout time.Duration) (net.Conn, error) {
+						ctx, cancel := context.WithTimeout(context.Background(), timeout)
+						defer cancel()
+						return dial(ctx, "tcp", addr)
+					}, nil
+				}
+				takesTime(t, tt.addr, tt.took, func() {
+					err := hc.DoTimeout(requestTo(t, MethodGet, "http://any/"), nil, tt.timeout)
+					if tt.fails && err != ErrTimeout || !tt.fails && err != nil {
+						t.Errorf("%s within %v: got %v", tt.addr, tt.timeout, err)
+					}
+				})
+				if got := fmt.Sprint(dialed); got != tt.dialed {
+					t.Errorf("%s within %v: dialed %s, want %s", tt.addr, tt.timeout, got, tt.dialed)
+				}
+			})
+		}
 	}
 }

@@ -123,6 +123,7 @@ func (x *clientExchange) exchange() error {
 		x.call.outcome = attemptUnreached
 		return ErrNoExtendedConnect
 	}
+	x.cc.head.Connect = x.isConnect
 	x.encoding = x.req.encode(0)
 	if x.call.ctx != nil {
 		x.follows = x.cc.line.Guard.Follow(x.call.ctx, contextError)

@@ -77,9 +77,10 @@ type HostClient struct {
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// Addr is the address of the host, or a comma-separated list of them that are
-	// dialed in turn; if one cannot be reached the next is tried. A missing port means
-	// 443 with IsTLS and 80 without. Dial and DialTimeout get the addresses as they are
-	// written here, without a default port, so they may be paths of Unix sockets.
+	// dialed in turn; if one cannot be reached the next is tried. Each has its share of the
+	// time of the call, except with Dial. A missing port means 443 with IsTLS and 80
+	// without. Dial and DialTimeout get the addresses as they are written here, without a
+	// default port, so they may be paths of Unix sockets.
 	Addr string
 
 	// Name is the User-Agent of requests that have none, "fasthttp" by default.
@@ -296,9 +297,9 @@ func (c *HostClient) tlsTimeout() time.Duration {
 	return c.TLSHandshakeTimeout
 }
 
-// dialContext connects to addr with dial, in the time and with the context and the
-// trace of a call.
-func (c *HostClient) dialContext(call *callState, limit time.Duration, addr string, dial dialContextFunc) (net.Conn, error) {
+// dialContext connects to addr with dial, before the time by unless it is zero, with the context and
+// the trace of a call.
+func (c *HostClient) dialContext(call *callState, by time.Time, addr string, dial dialContextFunc) (net.Conn, error) {
 	ctx := call.ctx
 	if ctx == nil {
 		ctx = context.Background()
@@ -306,12 +307,8 @@ func (c *HostClient) dialContext(call *callState, limit time.Duration, addr stri
 	if trace := call.trace; trace != nil && httptrace.ContextClientTrace(ctx) == nil {
 		ctx = httptrace.WithClientTrace(ctx, trace)
 	}
-	deadline := call.deadline
-	if limit > 0 {
-		deadline = clock.Earliest(deadline, time.Now().Add(limit))
-	}
-	if !deadline.IsZero() {
-		limited, cancel := context.WithDeadline(ctx, deadline)
+	if !by.IsZero() {
+		limited, cancel := context.WithDeadline(ctx, by)
 		defer cancel()
 		ctx = limited
 	}

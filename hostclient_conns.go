@@ -232,11 +232,12 @@ func (c *HostClient) connect(call *callState) (cc *clientConn, late bool, err er
 	if len(c.addrs) == 0 {
 		return nil, false, errNoAddr
 	}
-	first := c.nextAddr.Add(1) - 1
-	for i := range uint32(len(c.addrs)) {
-		addr := c.addrs[(first+i)%uint32(len(c.addrs))]
+	first, n := c.nextAddr.Add(1)-1, uint32(len(c.addrs))
+	for i := range n {
+		addr := c.addrs[(first+i)%n]
 		call.upstream = addr
-		if cc, late, err = c.connectTo(call, addr); err == nil || late {
+		by := dial.Share(call.deadline, int(n-i))
+		if cc, late, err = c.connectTo(call, addr, by); err == nil || late {
 			return cc, late, err
 		}
 		if canceled := call.canceled(); canceled != nil {
@@ -254,12 +255,13 @@ func (c *HostClient) connect(call *callState) (cc *clientConn, late bool, err er
 
 var errNoAddr = errors.New("fasthttp: HostClient.Addr is empty")
 
-func (c *HostClient) connectTo(call *callState, addr string) (*clientConn, bool, error) {
+// connectTo establishes a connection to addr, which is dialed before the time by unless it is zero.
+func (c *HostClient) connectTo(call *callState, addr string, by time.Time) (*clientConn, bool, error) {
 	config, err := c.tlsConfig(addr)
 	if err != nil {
 		return nil, false, err
 	}
-	conn, late, err := c.dial(call, addr)
+	conn, late, err := c.dial(call, addr, by)
 	if err != nil {
 		return nil, late, err
 	}
@@ -307,28 +309,30 @@ func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config)
 	return err
 }
 
-// dial connects to addr with the configured dial function.
-func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late bool, err error) {
-	var timeout time.Duration
+// dial connects to addr with the configured dial function, before the time by. Dial, which does not
+// get the time, may take all that the call has left, since it may hold its place in the pool.
+func (c *HostClient) dial(call *callState, addr string, by time.Time) (conn net.Conn, late bool, err error) {
+	var timeout, share time.Duration
 	if !call.deadline.IsZero() {
 		if timeout = time.Until(call.deadline); timeout <= 0 {
 			return nil, false, ErrTimeout
 		}
+		share = max(time.Until(by), 1)
 	}
 	var connect func() (net.Conn, error)
 	switch {
 	case c.DialContext != nil:
-		conn, err := c.dialContext(call, 0, addr, c.DialContext)
+		conn, err := c.dialContext(call, by, addr, c.DialContext)
 		if err == nil && conn == nil {
 			err = errNoConn
 		}
 		return conn, false, err
 	case c.DialTimeout != nil:
-		connect = func() (net.Conn, error) { return c.DialTimeout(addr, timeout) }
+		connect = func() (net.Conn, error) { return c.DialTimeout(addr, share) }
 	case c.Dial != nil:
 		connect = func() (net.Conn, error) { return c.Dial(addr) }
 	default:
-		conn, err := c.dialContext(call, patience.Dial, addr, defaultDialer.DialContext)
+		conn, err := c.dialContext(call, clock.Earliest(by, time.Now().Add(patience.Dial)), addr, defaultDialer.DialContext)
 		return conn, false, err
 	}
 	if call.done() != nil || c.DialTimeout == nil && timeout > 0 {

@@ -155,12 +155,31 @@ func doWith(ctx context.Context, client BalancingClient, req *Request, resp *Res
 		return c.do(ctx, req, resp, deadline)
 	case *LBClient:
 		return c.do(ctx, req, resp, deadline)
-	case interface {
-		DoContext(ctx context.Context, req *Request, resp *Response) error
-	}:
-		ctx, cancel := context.WithDeadline(ctx, deadline)
-		defer cancel()
-		return c.DoContext(ctx, req, resp)
+	case contextDoer:
+		if by, limited := ctx.Deadline(); limited && !by.After(deadline) {
+			return c.DoContext(ctx, req, resp)
+		}
+		return doWithin(ctx, c, req, resp, deadline)
 	}
 	return client.DoDeadline(req, resp, deadline)
+}
+
+// contextDoer is a client whose calls end with a context.
+type contextDoer interface {
+	DoContext(ctx context.Context, req *Request, resp *Response) error
+}
+
+// doWithin gives client a request with a context that ends at the deadline, or with the call. If the
+// body of the response is a stream, it is read after the call, until the deadline.
+func doWithin(ctx context.Context, client contextDoer, req *Request, resp *Response, deadline time.Time) error {
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	streams := false
+	defer func() {
+		if !streams {
+			cancel()
+		}
+	}()
+	err := client.DoContext(ctx, req, resp)
+	streams = err == nil && resp != nil && resp.body.Stream != nil
+	return err
 }

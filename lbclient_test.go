@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"context"
 	"errors"
+	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -196,6 +197,40 @@ func TestLBClientContextEndsTheCall(t *testing.T) {
 }
 
 // If a deadline passes, that counts as a failure of the client, as with DoDeadline.
+// wrappedHost is a client of an application.
+type wrappedHost struct{ *HostClient }
+
+// The body of a response, read while it arrives, has the time that the call has left.
+func TestLBClientLeavesBodiesTheirTime(t *testing.T) {
+	rest := make(chan struct{})
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for c.Request() != nil {
+			c.Send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+			select {
+			case <-rest:
+				c.Send("cd")
+			case <-c.Peer.Ended():
+			}
+		}
+	})
+	hc := hostFor(p)
+	limited, cancel := context.WithTimeout(t.Context(), servertest.Patience)
+	defer cancel()
+	for name, client := range map[string]BalancingClient{"HostClient": hc, "wrapped": wrappedHost{hc}} {
+		for _, ctx := range []context.Context{t.Context(), limited} {
+			lb := &LBClient{Clients: []BalancingClient{client}, Timeout: servertest.Patience}
+			resp := responseFor(t)
+			resp.StreamBody = true
+			servertest.Must(t, lb.DoContext(ctx, requestTo(t, MethodGet, p.URL("/")), resp))
+			rest <- struct{}{}
+			if got, err := io.ReadAll(resp.BodyStream()); string(got) != "abcd" || err != nil {
+				t.Errorf("%s: got %q, %v", name, got, err)
+			}
+			_ = resp.CloseBodyStream()
+		}
+	}
+}
+
 func TestLBClientBlamesWhoIsLate(t *testing.T) {
 	callInBubble(t, (*servertest.PeerConn).UntilClosed, func(t *testing.T, hc *HostClient) {
 		var blamed error

@@ -553,6 +553,7 @@ func (r *pipelineReader) discarded() *Response {
 
 // feedHead reads a head, and decides how the content after it ends.
 func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
+	r.conn.head.Connect = r.call.Exchange.Connect
 	n, final, err := r.heads.feed(h, &r.conn.head, r.c.ReadBufferSize, b)
 	if err != nil || !final {
 		return n, err

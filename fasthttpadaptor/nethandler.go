@@ -246,6 +246,9 @@ func copyFields(dst http.Header, h *fasthttp.ResponseHeader) (sized bool) {
 	}
 	if bridge.OmitsDate(h) {
 		dst["Date"] = nil
+		if date := h.Peek("Date"); len(date) > 0 {
+			dst.Set("Date", string(date))
+		}
 	}
 	return sized
 }

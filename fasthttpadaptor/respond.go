@@ -91,6 +91,7 @@ func (w *responseWriter) sendHead() {
 	h := &resp.Header
 	setFields(h, w.head)
 	if values, ok := w.head["Date"]; ok && len(values) == 0 {
+		h.Del("Date")
 		bridge.OmitDate(h)
 	}
 	for name := range announcedTrailers(w.head) {

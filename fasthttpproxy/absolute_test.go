@@ -2,11 +2,13 @@ package fasthttpproxy
 
 import (
 	"bufio"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -125,6 +127,48 @@ func TestAbsoluteFormOverTLSAndWithoutAProxy(t *testing.T) {
 	bad := &Dialer{Config: httpproxy.Config{HTTPProxy: "what://x"}}
 	if _, err := bad.ConfigureClient(false); err == nil {
 		t.Error("an unknown scheme is let pass")
+	}
+}
+
+// The addresses of a HostClient may lack a port, and there may be several of them.
+func TestConfiguredAddresses(t *testing.T) {
+	tunnel, control := &testProxy{target: echoes(t)}, errors.New("not here")
+	tunnelAddr := listen(t, "127.0.0.1:0", tunnel.serve)
+	for _, tt := range []struct {
+		addr, proxy string
+		isTLS       bool
+		want        string // what the tunnel was asked for, or the address that was dialed
+	}{
+		{addr: "name.test", proxy: "http", isTLS: true, want: "CONNECT name.test:443 for name.test:443"},
+		{addr: "name.test:8443,other.test", proxy: "http", isTLS: true, want: "CONNECT name.test:8443 for name.test:8443"},
+		{addr: "name.test", proxy: "socks5", want: "SOCKS name.test:80"},
+		{addr: "[2001:db8::1]", proxy: "socks5", want: "SOCKS [2001:db8::1]:80"},
+		{addr: "127.0.0.1", proxy: "socks5", want: "127.0.0.1:80"},
+		{addr: "127.0.0.1", proxy: "socks5", isTLS: true, want: "127.0.0.1:443"},
+		{addr: "127.0.0.1:8080 , name.test:80", proxy: "socks5", want: "127.0.0.1:8080"},
+	} {
+		dialed := ""
+		d := &Dialer{Config: httpproxy.Config{HTTPProxy: tt.proxy + "://" + tunnelAddr, NoProxy: "127.0.0.1"}}
+		d.HTTPSProxy = d.HTTPProxy
+		d.Control = func(_, address string, _ syscall.RawConn) error {
+			if address == tunnelAddr {
+				return nil
+			}
+			dialed = address
+			return control
+		}
+		configure, err := d.ConfigureClient(false)
+		servertest.Must(t, err)
+		hc := &fasthttp.HostClient{Addr: tt.addr, IsTLS: tt.isTLS}
+		servertest.Must(t, configure(hc))
+		first, _, _ := strings.Cut(tt.addr, ",")
+		conn, err := hc.Dial(strings.TrimSpace(first))
+		if err == nil {
+			expectEcho(t, conn)
+		}
+		if got := dialed + tunnel.requests(); got != tt.want || (err == nil) != (dialed == "") {
+			t.Errorf("%s, by %s: got %q, %v; want %q", tt.addr, tt.proxy, got, err, tt.want)
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (fasthttp.DialFunc, error
 // proxy receives plain HTTP as requests with an absolute URI, which it can read and may answer
 // from its cache. TLS, and all connections through a SOCKS proxy, are tunneled.
 //
-// The host in HostClient.Addr decides, once, which proxy is used, if any. The errors are the
+// The first host in HostClient.Addr decides, once, which proxy is used, if any. The errors are the
 // same as GetDialFunc's. The returned function returns an error for a host whose proxy cannot
 // be used.
 func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) error, error) {
@@ -119,7 +119,8 @@ func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) err
 	}
 	pick := pickerForAll(config)
 	return func(hc *fasthttp.HostClient) error {
-		target := &url.URL{Scheme: "http", Host: hc.Addr}
+		first, _, _ := strings.Cut(hc.Addr, ",")
+		target := &url.URL{Scheme: "http", Host: strings.TrimSpace(first)}
 		if hc.IsTLS {
 			target.Scheme = "https"
 		}
@@ -129,7 +130,8 @@ func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) err
 		}
 		hc.DialContext, hc.DialTimeout = nil, nil
 		if found == nil {
-			hc.Dial = d.direct
+			// a dial function of a HostClient gets the addresses as they are
+			hc.Dial = func(addr string) (net.Conn, error) { return d.direct(fasthttp.AddMissingPort(addr, hc.IsTLS)) }
 			return nil
 		}
 		p, err := newProxy(found)
@@ -137,7 +139,7 @@ func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) err
 			return err
 		}
 		if hc.IsTLS || !p.isHTTP() {
-			hc.Dial = func(addr string) (net.Conn, error) { return d.through(p, addr) }
+			hc.Dial = func(addr string) (net.Conn, error) { return d.through(p, fasthttp.AddMissingPort(addr, hc.IsTLS)) }
 			return nil
 		}
 		hc.AbsoluteForm, hc.ProxyAuthorization = true, p.authorization()

@@ -14,8 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/recvbuf"
+	"github.com/valyala/fasthttp/internal/uri"
 	xproxy "golang.org/x/net/proxy"
 )
 
@@ -123,6 +125,9 @@ var errTarget = errors.New("fasthttpproxy: the address to connect to is not a va
 func checkTarget(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
+		return "", fmt.Errorf("%w: %w", errTarget, err)
+	}
+	if host, err = uri.ASCIIHost(host); err != nil {
 		return "", fmt.Errorf("%w: %w", errTarget, err)
 	}
 	target := net.JoinHostPort(host, port)
@@ -252,14 +257,18 @@ var errHints = errors.New("fasthttpproxy: too many informational responses")
 // readAnswer reads the head of the response. The bytes after the head of a 2xx belong to the
 // tunnel, whatever its fields are.
 func (p *proxy) readAnswer(r *bufio.Reader, target string) error {
-	var h fasthttp.ResponseHeader
+	var h header.Header
+	head := http1.Head{Connect: true}
 	for range maxHints {
-		if err := h.Read(r); err == io.EOF {
+		h.Begin(&head)
+		if _, err := h.ReadFrom(http1.Response, &head, recvbuf.Buffered{R: r}); err == io.EOF {
 			return p.failed(target, io.ErrUnexpectedEOF)
 		} else if err != nil {
 			return p.failed(target, err)
 		}
-		switch code := h.StatusCode(); code / 100 {
+		switch code := head.Status; code / 100 {
+		case 0:
+			return p.failed(target, http1.ErrStatusLine)
 		case 1:
 			continue
 		case 2:
@@ -268,7 +277,7 @@ func (p *proxy) readAnswer(r *bufio.Reader, target string) error {
 			body, _ := r.Peek(min(r.Buffered(), maxErrorBody))
 			return &Error{
 				Proxy: p.addr, Target: target, StatusCode: code,
-				reason: string(h.StatusMessage()), Body: append([]byte(nil), body...),
+				reason: string(h.Reason()), Body: append([]byte(nil), body...),
 			}
 		}
 	}

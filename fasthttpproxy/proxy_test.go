@@ -203,6 +203,7 @@ func TestDialThroughAProxy(t *testing.T) {
 		{"HTTP", FasthttpHTTPDialer(openAddr), "name.test:80", "CONNECT name.test:80 for name.test:80"},
 		{"HTTP by URL", FasthttpHTTPDialer("http://" + openAddr), "name.test:8080", "CONNECT name.test:8080 for name.test:8080"},
 		{"HTTP to IPv6", FasthttpHTTPDialer(openAddr), "[2001:db8::1]:443", "CONNECT [2001:db8::1]:443 for [2001:db8::1]:443"},
+		{"HTTP to a name in other letters", FasthttpHTTPDialer(openAddr), "b\u00fccher.test:80", "CONNECT xn--bcher-kva.test:80 for xn--bcher-kva.test:80"},
 		{"HTTP to this host", FasthttpHTTPDialer(openAddr), "localhost:80", "CONNECT localhost:80 for localhost:80"},
 		{"HTTP with credentials", FasthttpHTTPDialer("me%40home:s%3Acret@" + closedAddr), "name.test:80", "CONNECT name.test:80 for name.test:80"},
 		{"HTTP with timeout", FasthttpHTTPDialerTimeout(openAddr, time.Minute), "name.test:80", "CONNECT name.test:80 for name.test:80"},
@@ -239,6 +240,9 @@ func TestNothingBehindTheAnswerIsLost(t *testing.T) {
 		"with hints":     "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nVia: a\r\n\r\nhello",
 		"with a length":  "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nhello",
 		"with chunks":    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhello",
+		"with no length": "HTTP/1.1 200 OK\r\nContent-Length: -1\r\nContent-Length:\r\n\r\nhello",
+		"with lengths":   "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\nhello",
+		"with codings":   "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, \x80\r\nTransfer-Encoding: chunked, chunked\r\n\r\nhello",
 		"with HTTP/1.0":  "HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nhello",
 		"with long head": "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 20<<10) + "\r\n\r\nhello",
 	} {

@@ -29,7 +29,7 @@ import (
 // bodies first. Client and server may speak different versions of HTTP.
 //
 // The proxy removes the fields that concern one connection only, and the ones that Connection
-// names (RFC 9110 section 7.6.1), from both messages. It removes fields in which
+// names (RFC 9110 section 7.6.1), from both messages. Responses keep the Date of the server. It removes fields in which
 // clients claim an address or a host, such as Forwarded and X-Forwarded-For, and sets
 // X-Forwarded-For, X-Forwarded-Host and X-Forwarded-Proto: see TrustForwarded. It adds a Via
 // field to requests, and forwards informational responses such as 103 (Early Hints). A client
@@ -72,7 +72,7 @@ type ReverseProxy struct {
 	// body is a stream unless it is short; a stream that reads it may replace it. ctx.Request.Header
 	// never gets the trailer fields of a body forwarded while it arrives. An error ends the
 	// exchange, and the client gets the response of ErrorHandler. It is also called before a protocol
-	// is switched, with the status 101 (or 200, with HTTP/2).
+	// is switched, with the status 101 (or 200, with HTTP/2): with another status it is not switched.
 	ModifyResponse func(ctx *fasthttp.RequestCtx) error
 
 	// ErrorHandler makes the response to a request that has failed. ctx.Response has a status
@@ -103,12 +103,13 @@ type ReverseProxy struct {
 	// SendForwarded makes the proxy also set the field Forwarded (RFC 7239).
 	SendForwarded bool
 
-	once     sync.Once
-	target   proxyTarget
-	client   ReverseProxyClient
-	vias     [4]string // values of Via, for HTTP/1.0, 1.1, 2 and 3
-	oneHost  bool      // the client sends all requests to the same host, or to equivalent ones
-	unusable error     // the fields are inconsistent
+	once      sync.Once
+	target    proxyTarget
+	client    ReverseProxyClient
+	vias      [4]string // values of Via, for HTTP/1.0, 1.1, 2 and 3
+	oneHost   bool      // the client sends all requests to the same host, or to equivalent ones
+	anyScheme bool      // which of them gets a request decides about the scheme
+	unusable  error     // the fields are inconsistent
 }
 
 // NewReverseProxy returns a ReverseProxy for a target, or an error if target is not the URL of a
@@ -167,6 +168,8 @@ func (p *ReverseProxy) setUp() {
 	p.oneHost = isOneHost(p.client)
 	if p.Target == "" {
 		p.target.scheme, p.target.hostField = hostOf(p.client)
+		plain, secure := schemesOf(p.client)
+		p.anyScheme = p.oneHost && plain == secure
 	}
 }
 
@@ -190,6 +193,21 @@ func hostOf(client any) (scheme, hostField string) {
 		}
 	}
 	return "", ""
+}
+
+// schemesOf reports whether some hosts of a client are reached without TLS, and some with TLS. Both are
+// false if there are no hosts yet.
+func schemesOf(client any) (plain, secure bool) {
+	switch c := client.(type) {
+	case *fasthttp.HostClient:
+		return !c.IsTLS, c.IsTLS
+	case *fasthttp.LBClient:
+		for _, one := range c.Clients {
+			p, s := schemesOf(one)
+			plain, secure = plain || p, secure || s
+		}
+	}
+	return plain, secure
 }
 
 // isOneHost reports whether a client sends requests to its own hosts, whatever their URIs are.
@@ -293,7 +311,7 @@ func (p *ReverseProxy) upgrade(ctx *fasthttp.RequestCtx) (protocol string, ok bo
 	if in.IsConnect() {
 		return "", false
 	}
-	if !in.IsGet() || !in.IsHTTP11() || !in.ConnectionUpgrade() || ctx.Request.IsBodyStream() || len(ctx.Request.Body()) > 0 {
+	if !in.IsGet() || !in.IsHTTP11() || !in.ConnectionUpgrade() || hasContent(&ctx.Request) {
 		return "", true
 	}
 	for _, value := range in.PeekAll(fasthttp.HeaderUpgrade) {
@@ -306,6 +324,14 @@ func (p *ReverseProxy) upgrade(ctx *fasthttp.RequestCtx) (protocol string, ok bo
 		}
 	}
 	return "", true
+}
+
+// hasContent reports whether a request has content, as far as it is known before it was read.
+func hasContent(req *fasthttp.Request) bool {
+	if req.IsBodyStream() {
+		return req.Header.ContentLength() != 0
+	}
+	return len(req.Body()) > 0
 }
 
 // allowed returns the protocol with the name if a client may switch to it, or "".

@@ -82,6 +82,9 @@ func (x *proxyExchange) serve() {
 		x.fail(fasthttp.StatusBadRequest, errOutsideTarget)
 		return
 	}
+	if p.anyScheme {
+		x.leaveScheme()
+	}
 	x.informer = informers.Get().(*informer)
 	x.informer.x.Store(x)
 	x.req.OnInform = x.informer.inform
@@ -338,6 +341,7 @@ func (x *proxyExchange) copyResponse() *proxiedResponse {
 	}
 	x.replied.keep = true
 	x.replied.removeFrom(&to.Header)
+	keepDate(&to.Header)
 	to.Header.SetNoDefaultContentType(true)
 	switch {
 	case x.ctx.IsHead():

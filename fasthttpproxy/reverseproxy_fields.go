@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // fieldKind is how a proxy treats a field that it has received.
@@ -188,6 +189,20 @@ func appendNamed(drop []string, value []byte) []string {
 	return drop
 }
 
+// keepDate makes a response be sent with the Date that it was received with, if it is valid (RFC 9110
+// section 6.6.1): caches count from it.
+func keepDate(h *fasthttp.ResponseHeader) {
+	fields, _ := bridge.FieldList(h, 0)
+	list := fields.(*field.List)
+	at := list.FindID(field.Date, 0)
+	if at < 0 || list.FindID(field.Date, at+1) >= 0 {
+		return
+	}
+	if _, err := fasthttp.ParseHTTPDate(list.Value(at)); err == nil {
+		bridge.OmitDate(h)
+	}
+}
+
 // fillRequest makes x.req the request for the server.
 func (x *proxyExchange) fillRequest() {
 	p, ctx := x.p, x.ctx
@@ -234,6 +249,11 @@ func (x *proxyExchange) setTarget() {
 	}
 	u := req.URI()
 	u.DisablePathNormalizing = true
+	if concernsServer(&req.Header) {
+		// the last proxy sends an asterisk (RFC 9112 section 3.2.4)
+		u.SetPath("*")
+		req.Header.SetRequestURI("*")
+	}
 	if target.host == "" {
 		x.setClientHost(u)
 		return
@@ -262,6 +282,17 @@ func (x *proxyExchange) setTarget() {
 	}
 }
 
+// concernsServer reports whether a request is OPTIONS with an absolute target that has neither a path nor
+// a query: it concerns the whole server, not the resource "/".
+func concernsServer(h *fasthttp.RequestHeader) bool {
+	target := h.RequestURI()
+	if !h.IsOptions() || target[0] == '/' {
+		return false
+	}
+	_, rest, absolute := bytes.Cut(target, []byte("://"))
+	return absolute && !bytes.ContainsAny(rest, "/?#")
+}
+
 // setClientHost completes the URI of a request whose host the client of the proxy chooses. The scheme is
 // that of the connection to the server, whatever the one to the client is.
 func (x *proxyExchange) setClientHost(u *fasthttp.URI) {
@@ -272,6 +303,16 @@ func (x *proxyExchange) setClientHost(u *fasthttp.URI) {
 	if len(u.Host()) == 0 && target.hostField != "" {
 		u.SetHost(target.hostField)
 	}
+}
+
+// leaveScheme makes the request one without a scheme, for the host that gets it.
+func (x *proxyExchange) leaveScheme() {
+	req := x.req
+	host, err := uri.HostField(req.URI().Host())
+	if err == nil && !req.UseHostHeader {
+		req.Header.SetHostBytes(host)
+	}
+	req.SetRequestURIBytes(bytes.Clone(req.RequestURI()))
 }
 
 // host returns the host that the client has asked for. The one of an absolute target takes precedence

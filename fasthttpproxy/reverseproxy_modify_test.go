@@ -129,6 +129,38 @@ func TestStatusOfModifiedBodiesThatAreLate(t *testing.T) {
 	}
 }
 
+// A client may leave while ModifyResponse reads the body.
+func TestClientsThatLeaveAModifiedResponse(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start proxyStarter) {
+		peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			if c.Request() != nil {
+				c.Send(servertest.Head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "4\r\nhalf\r\n")
+				c.UntilClosed()
+			}
+		})
+		begun, errs := make(chan struct{}), make(chan error, 1)
+		p := &fasthttpproxy.ReverseProxy{
+			Target: peer.URL(""),
+			ErrorHandler: func(ctx *fasthttp.RequestCtx, err error) {
+				errs <- fmt.Errorf("%d: %w", ctx.Response.StatusCode(), err)
+			},
+			ModifyResponse: func(ctx *fasthttp.RequestCtx) error {
+				close(begun)
+				ctx.SetBody(ctx.Response.Body())
+				return nil
+			},
+		}
+		c := start(served(t, p)).Dial()
+		c.Send(servertest.Get("/"))
+		servertest.Receive(t, "the response", begun)
+		_ = c.Close()
+		err := servertest.Receive(t, "the error", errs)
+		if !errors.Is(err, fasthttpproxy.ErrClientLeft) || !strings.HasPrefix(err.Error(), "499: ") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // The context of a call ends with the exchange, for contexts that are derived from it, too.
 func TestContextsEndWithTheExchange(t *testing.T) {
 	ended := make(chan struct{})

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpadaptor"
 	"github.com/valyala/fasthttp/fasthttpproxy"
 	"github.com/valyala/fasthttp/internal/roottest"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -71,6 +72,43 @@ func TestAsteriskWithAPath(t *testing.T) {
 		lines := servertest.Receive(t, "the request", got)
 		if c.Expect(200, "ok"); lines[0] != "OPTIONS * HTTP/1.1" {
 			t.Errorf("the server got %q", lines)
+		}
+	}
+}
+
+// OPTIONS with an absolute target that has neither a path nor a query is for the whole server, too (RFC
+// 9112 section 3.2.4).
+func TestOptionsOfAnAbsoluteTarget(t *testing.T) {
+	peer, got := heads(t, servertest.OK)
+	nextProxy := &fasthttp.HostClient{Addr: peer.Addr(), AbsoluteForm: true}
+	for name, tt := range map[string]struct {
+		proxy  *fasthttpproxy.ReverseProxy
+		prefix string // of what the server gets
+		path   string // of the Target
+		whole  string // what the server gets instead of an asterisk
+	}{
+		"a Target":             {proxy: &fasthttpproxy.ReverseProxy{Target: peer.URL("")}, whole: "*"},
+		"a Target with a path": {proxy: &fasthttpproxy.ReverseProxy{Target: peer.URL("/base")}, path: "/base", whole: "*"},
+		"a host that is kept":  {proxy: &fasthttpproxy.ReverseProxy{Target: peer.URL(""), PreserveHost: true}, whole: "*"},
+		"a HostClient":         {proxy: &fasthttpproxy.ReverseProxy{Client: &fasthttp.HostClient{Addr: peer.Addr()}}, whole: "*"},
+		"a Rewrite":            {proxy: &fasthttpproxy.ReverseProxy{Client: new(fasthttp.Client), Rewrite: rewriteNothing}, whole: "*"},
+		"another proxy": {
+			proxy: &fasthttpproxy.ReverseProxy{Client: nextProxy}, prefix: "http://" + peer.Addr(), whole: "http://" + peer.Addr(),
+		},
+	} {
+		c := servertest.Start(t, servertest.SocketEngines[1], served(t, tt.proxy), roottest.Prepare).Dial()
+		for _, row := range []struct{ line, want string }{
+			{"OPTIONS http://" + peer.Addr(), "OPTIONS " + tt.whole},
+			{"OPTIONS http://" + peer.Addr() + "/", "OPTIONS " + tt.prefix + tt.path + "/"},
+			{"OPTIONS http://" + peer.Addr() + "?q", "OPTIONS " + tt.prefix + tt.path + "/?q"},
+			{"OPTIONS /a?b=http://c", "OPTIONS " + tt.prefix + tt.path + "/a?b=http://c"},
+			{"GET http://" + peer.Addr(), "GET " + tt.prefix + tt.path + "/"},
+		} {
+			c.Send(servertest.Head(row.line+" HTTP/1.1", "Host: "+peer.Addr()))
+			lines := servertest.Receive(t, name, got)
+			if c.Expect(200, "ok"); lines[0] != row.want+" HTTP/1.1" {
+				t.Errorf("%s: %s: the server got %q, want %q", name, row.line, lines[0], row.want)
+			}
 		}
 	}
 }
@@ -238,7 +276,10 @@ func TestServersWithTLSAndWithoutATarget(t *testing.T) {
 	t.Cleanup(back.Close)
 	host := &fasthttp.HostClient{Addr: back.Listener.Addr().String(), IsTLS: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}}
 	balanced := &fasthttp.LBClient{Clients: []fasthttp.BalancingClient{host}}
+	added := new(fasthttp.LBClient)
+	added.AddClient(host)
 	for name, p := range map[string]*fasthttpproxy.ReverseProxy{
+		"a client that was added":     {Client: added, Rewrite: rewriteNothing},
 		"a HostClient":                {Client: host},
 		"a HostClient, and a Rewrite": {Client: host, Rewrite: rewriteNothing},
 		"an LBClient, and a Rewrite":  {Client: balanced, Rewrite: rewriteNothing},
@@ -249,6 +290,66 @@ func TestServersWithTLSAndWithoutATarget(t *testing.T) {
 			if resp := c.Next("GET"); resp.Content != "other.test /a?b" {
 				t.Errorf("%s: %s: got %d %q", name, target, resp.StatusCode, resp.Content)
 			}
+		}
+	}
+}
+
+// An LBClient may have servers with TLS and others without.
+func TestBalancedServersWithAndWithoutTLS(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Host+" "+r.RequestURI)
+	})
+	secure, plain := httptest.NewTLSServer(handler), httptest.NewServer(handler)
+	t.Cleanup(secure.Close)
+	t.Cleanup(plain.Close)
+	rewriteHost := func(_ *fasthttp.RequestCtx, req *fasthttp.Request) error {
+		req.URI().SetHost("new.test")
+		req.URI().SetPath("/new")
+		return nil
+	}
+	for name, rewrite := range map[string]func(*fasthttp.RequestCtx, *fasthttp.Request) error{
+		"no Rewrite": nil, "a Rewrite that changes nothing": rewriteNothing, "a Rewrite": rewriteHost,
+	} {
+		client := &fasthttp.LBClient{Clients: []fasthttp.BalancingClient{
+			&fasthttp.HostClient{Addr: plain.Listener.Addr().String()},
+			&fasthttp.HostClient{Addr: secure.Listener.Addr().String(), IsTLS: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}},
+		}}
+		p := &fasthttpproxy.ReverseProxy{Client: client, Rewrite: rewrite}
+		c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+		for target, want := range map[string]string{"/a?b": "/a?b", "http://other.test/a?b": "/a?b", "http://other.test?b": "/?b"} {
+			want = "other.test " + want
+			if name == "a Rewrite" {
+				want = "new.test /new?b"
+			}
+			for range 2 {
+				c.Send(servertest.Head("GET "+target+" HTTP/1.1", "Host: other.test"))
+				if resp := c.Next("GET"); resp.Content != want {
+					t.Errorf("%s: %s: got %d %q", name, target, resp.StatusCode, resp.Content)
+				}
+			}
+		}
+		for range 2 {
+			c.Send(servertest.Head("OPTIONS * HTTP/1.1", "Host: other.test"))
+			if resp := c.Next("OPTIONS"); resp.StatusCode != 200 {
+				t.Errorf("%s: OPTIONS got %d %q", name, resp.StatusCode, resp.Content)
+			}
+		}
+	}
+}
+
+// A server of net/http sends the date of the server, too.
+func TestDatesBehindNetHTTP(t *testing.T) {
+	for name, want := range map[string]string{"Date": "Mon, 01 Jan 2001 01:02:03 GMT", "X-Other": ""} {
+		peer := servertest.Answering(t, servertest.Head("HTTP/1.1 200 OK", name+": Mon, 01 Jan 2001 01:02:03 GMT", "Content-Length: 2")+"ok")
+		p := &fasthttpproxy.ReverseProxy{Target: peer.URL("")}
+		t.Cleanup(p.CloseIdleConnections)
+		front := httptest.NewServer(fasthttpadaptor.NewHTTPHandler(p.Handler))
+		t.Cleanup(front.Close)
+		resp, err := front.Client().Get(front.URL)
+		servertest.Must(t, err)
+		_ = resp.Body.Close()
+		if dates := resp.Header["Date"]; len(dates) != 1 || want != "" && dates[0] != want {
+			t.Errorf("%s: the date is %q", name, dates)
 		}
 	}
 }

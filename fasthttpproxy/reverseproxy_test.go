@@ -159,6 +159,10 @@ var requestRows = []struct {
 		name: "a WebSocket", fields: []string{"Connection: Upgrade, TE", "Upgrade: websocket", "TE: trailers", "Expect: 100-continue"},
 		want: map[string][]string{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "TE": nil, "Expect": nil},
 	},
+	{
+		name: "a WebSocket and an empty body", fields: []string{"Connection: Upgrade", "Upgrade: websocket", "Content-Length: 0"},
+		want: map[string][]string{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}},
+	},
 	{name: "hops of OPTIONS", line: "OPTIONS / HTTP/1.1", fields: []string{"Max-Forwards: 5"}, want: map[string][]string{"Max-Forwards": {"4"}}},
 	{name: "hops of GET", fields: []string{"Max-Forwards: 5"}, want: map[string][]string{"Max-Forwards": {"5"}}},
 	{name: "hops that are no number", line: "TRACE / HTTP/1.1", fields: []string{"Max-Forwards: x"}, want: map[string][]string{"Max-Forwards": {"x"}}},
@@ -306,11 +310,17 @@ func TestFieldsOfResponses(t *testing.T) {
 			},
 			{"a connection that ends", []string{"HTTP/1.1 200 OK", "Connection: close"}, 200, http.Header{"Connection": nil}},
 			{"an old server", []string{"HTTP/1.0 200 OK"}, 200, http.Header{"Connection": nil}},
+			// caches count from the time of the server (RFC 9110 section 6.6.1)
+			{"a date", []string{"HTTP/1.1 200 OK", "Date: Mon, 01 Jan 2001 01:02:03 GMT"}, 200, http.Header{"Date": {"Mon, 01 Jan 2001 01:02:03 GMT"}}},
+			{"no date", []string{"HTTP/1.1 200 OK", "Date: yesterday"}, 200, nil},
+			{"two dates", []string{"HTTP/1.1 200 OK", "Date: Mon, 01 Jan 2001 01:02:03 GMT", "Date: Mon, 01 Jan 2001 01:02:04 GMT"}, 200, nil},
 		} {
 			response <- servertest.Head(append(row.head, "Content-Length: 2")...) + "ok"
 			resp, content := s.MustAsk(t, "GET", "/", "")
 			if resp.StatusCode != row.status || content != "ok" || len(resp.Header["Date"]) != 1 {
 				t.Errorf("%s: got %d %q with %v", row.name, resp.StatusCode, content, resp.Header)
+			} else if at, err := http.ParseTime(resp.Header.Get("Date")); err != nil || row.want["Date"] == nil && time.Since(at) > time.Hour {
+				t.Errorf("%s: the date is %v, %v", row.name, at, err)
 			}
 			for name, values := range row.want {
 				if fmt.Sprint(resp.Header[name]) != fmt.Sprint(values) {

@@ -43,6 +43,11 @@ func (x *proxyExchange) switchProtocol() error {
 		if err := modify(x.ctx); err != nil {
 			return err
 		}
+		if status := to.StatusCode(); status != fasthttp.StatusSwitchingProtocols && !(x.ctx.IsConnect() && status/100 == 2) {
+			// the client expects no tunnel
+			x.release()
+			return nil
+		}
 	}
 	// the tunnel outlives the handler, and may never begin: the end of the request ends it
 	x.endWithRequest()

@@ -81,7 +81,7 @@ func TestWebSockets(t *testing.T) {
 // Each direction of an upgraded connection ends for itself, and one that breaks ends the other.
 func TestUpgradedConnections(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start proxyStarter) {
-		ended := make(chan struct{}, 1)
+		ended, rest := make(chan struct{}, 1), make(chan string, 1)
 		peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 			lines, ok := headOf(c.R)
 			if !ok {
@@ -91,7 +91,13 @@ func TestUpgradedConnections(t *testing.T) {
 				c.Fail("got %q", lines)
 			}
 			c.Send(servertest.Head("HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: lines", "X-Own: 1") + "hello\n")
-			if !strings.Contains(lines[0], "/half") {
+			switch {
+			case strings.Contains(lines[0], "/first"):
+				c.EndWrites()
+				all, _ := io.ReadAll(c.R)
+				rest <- string(all)
+				return
+			case !strings.Contains(lines[0], "/half"):
 				c.UntilClosed()
 				ended <- struct{}{}
 				return
@@ -105,9 +111,9 @@ func TestUpgradedConnections(t *testing.T) {
 			c.UntilClosed()
 		})
 		r := start(served(t, &fasthttpproxy.ReverseProxy{Target: peer.URL(""), UpgradeProtocols: []string{"other", "lines"}}))
-		open := func(path string) *servertest.Conn {
+		open := func(path string, fields ...string) *servertest.Conn {
 			c := r.Dial()
-			c.Send(servertest.Get(path, "Connection: keep-alive, Upgrade", "Upgrade: h2c, Lines") + "early ")
+			c.Send(servertest.Get(path, append(fields, "Connection: keep-alive, Upgrade", "Upgrade: h2c, Lines")...) + "early ")
 			resp, err := http.ReadResponse(c.R, nil)
 			servertest.Must(t, err)
 			if resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "lines" || resp.Header.Get("X-Own") != "1" {
@@ -117,15 +123,62 @@ func TestUpgradedConnections(t *testing.T) {
 			return c
 		}
 		if r.Engine.Sockets {
-			c := open("/half")
+			// an empty body is no reason against it
+			for _, fields := range [][]string{nil, {"Content-Length: 0"}} {
+				c := open("/half", fields...)
+				c.Send("and late")
+				c.EndWrites()
+				if all, err := io.ReadAll(c.R); string(all) != "got early and late" || err != nil {
+					t.Errorf("%q: got %q, %v", fields, all, err)
+				}
+			}
+		}
+		if r.Engine.Sockets {
+			// the server may end its direction first
+			c := open("/first")
+			if all, err := io.ReadAll(c.R); len(all) > 0 || err != nil {
+				t.Errorf("got %q, %v", all, err)
+			}
 			c.Send("and late")
 			c.EndWrites()
-			if all, err := io.ReadAll(c.R); string(all) != "got early and late" || err != nil {
-				t.Errorf("got %q, %v", all, err)
+			if got := servertest.Receive(t, "the rest", rest); got != "early and late" {
+				t.Errorf("the server got %q", got)
 			}
 		}
 		c := open("/")
 		_ = c.Close()
 		servertest.Receive(t, "the end of the other side", ended)
+	})
+}
+
+// If ModifyResponse makes another response of one that switches protocols, there is no tunnel.
+func TestRefusedUpgrades(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start proxyStarter) {
+		for name, refuse := range map[string]func(ctx *fasthttp.RequestCtx){
+			"another response": func(ctx *fasthttp.RequestCtx) { ctx.Error("no", 403) },
+			"another status":   func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(403); ctx.SetBodyString("no") },
+		} {
+			ended := make(chan string, 1)
+			peer := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+				if c.Request() == nil {
+					return
+				}
+				c.Send(servertest.Head("HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: websocket"))
+				rest, _ := io.ReadAll(c.R)
+				ended <- string(rest)
+			})
+			c := start(served(t, &fasthttpproxy.ReverseProxy{Target: peer.URL(""), ModifyResponse: func(ctx *fasthttp.RequestCtx) error {
+				refuse(ctx)
+				return nil
+			}})).Dial()
+			c.Send(servertest.Get("/", "Connection: Upgrade", "Upgrade: websocket"))
+			c.Expect(403, "no")
+			if rest := servertest.Receive(t, "the end of the other side", ended); rest != "" {
+				t.Errorf("%s: the server got %q", name, rest)
+			}
+			// the connection speaks HTTP as before
+			c.Send(servertest.Head("OPTIONS / HTTP/1.1", "Host: a", "Max-Forwards: 0"))
+			c.Expect(200, "")
+		}
 	})
 }

@@ -6,7 +6,8 @@ package bridge
 import "errors"
 
 var (
-	// OmitDate makes a *fasthttp.ResponseHeader be sent without Date, until it is reset.
+	// OmitDate makes a *fasthttp.ResponseHeader be sent without the Date of the server, until it is
+	// reset: with the one that it has, if any.
 	OmitDate func(header any)
 	// OmitsDate reports whether OmitDate was called.
 	OmitsDate func(header any) bool

@@ -59,10 +59,20 @@ func (a Attempts) share(ctx context.Context, network, target string, shares int)
 	if !ok || shares == 1 {
 		return a.Connect(ctx, network, target)
 	}
-	share := max(time.Until(deadline)/time.Duration(shares), minAttempt)
-	ctx, cancel := context.WithTimeout(ctx, share)
+	ctx, cancel := context.WithDeadline(ctx, Share(deadline, shares))
 	defer cancel()
 	return a.Connect(ctx, network, target)
+}
+
+// Share returns when the first of some attempts must end, so that the others have as much time,
+// if all of them must end by deadline. A zero deadline means none.
+func Share(deadline time.Time, attempts int) time.Time {
+	if deadline.IsZero() || attempts == 1 {
+		return deadline
+	}
+	left := time.Until(deadline)
+	share := max(left/time.Duration(attempts), minAttempt)
+	return deadline.Add(min(share-left, 0))
 }
 
 // Race tries the targets in their order and returns the first connection. It starts

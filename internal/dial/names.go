@@ -62,7 +62,8 @@ func NewAddresses(addresses []netip.Addr) *Addresses {
 // versions alternate (RFC 8305 section 4), and each version begins one address further
 // than the last time.
 func (e *Addresses) InTurn() []netip.Addr {
-	uses := int(e.uses.Add(1) - 1)
+	// never negative, even if an int has 32 bits
+	uses := int((e.uses.Add(1) - 1) % (1 << 30))
 	addresses := make([]netip.Addr, 0, len(e.first)+len(e.second))
 	for i := range max(len(e.first), len(e.second)) {
 		if i < len(e.first) {

@@ -152,6 +152,10 @@ func TestAddressesTakeTurns(t *testing.T) {
 			t.Errorf("the order is %v, want %v", got, want)
 		}
 	}
+	e.uses.Store(1 << 31)
+	if got := e.InTurn(); len(got) != 5 {
+		t.Errorf("after many dials the order is %v", got)
+	}
 }
 
 func TestNamesUnderLoad(t *testing.T) {

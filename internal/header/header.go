@@ -72,7 +72,7 @@ const (
 	NamesServer                     // of a response: Server is ServerName, see nameServer
 	overHTTP2                       // the message was received by HTTP/2, and its protocol was not set since then
 	PeerVersion                     // the protocol is not HTTP/1.1, and was received
-	NoDate                          // of a response: its handler wants no Date
+	NoDate                          // of a response: the server adds no Date, and sends a Date in list
 
 	// the flags that reading a head does not change
 	Configured = NamesKept | NoSpecial | NoDefaultType | NoDefaultDate
@@ -134,7 +134,7 @@ const (
 	isLength     // Length
 	isCoding     // Transfer-Encoding: follows from Length
 	isConnection // in list, but "close" is a state
-	isDate       // of a response: written, never set
+	isDate       // of a response: in list, but written only with NoDate
 )
 
 type placement struct {

@@ -126,7 +126,7 @@ func (h *Header) isSent(role http1.Role, entry *field.Entry, says http1.FramingF
 	if place == isConnection {
 		return keepsLine(h.List.Bytes(entry.Value), says)
 	}
-	return place == inCookies && h.sendsCookieLines(role)
+	return place == inCookies && h.sendsCookieLines(role) || place == isDate && h.Is(NoDate)
 }
 
 // sendsCookieLines reports whether the cookies of a request are sent as and where they were

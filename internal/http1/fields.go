@@ -562,10 +562,15 @@ func (h *Head) apply(what effect, role Role, b []byte, at field.Span) (keep bool
 			h.Flags |= ManyEncodings
 			return true, nil
 		}
-	case contentLength:
-		err = h.noteLength(role, textAt(b, at))
-	case transferEncoding:
-		err = h.noteCoding(role, textAt(b, at))
+	case contentLength, transferEncoding:
+		switch {
+		case h.Connect && role == Response && h.Status/100 == 2:
+			// a client ignores both (RFC 9110 section 9.3.6)
+		case what == contentLength:
+			err = h.noteLength(role, textAt(b, at))
+		default:
+			err = h.noteCoding(role, textAt(b, at))
+		}
 	case connection:
 		value := textAt(b, at)
 		h.Flags |= ConnectionFlags(value)

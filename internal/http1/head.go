@@ -59,6 +59,7 @@ type Head struct {
 	KeepNames bool    // leave names unchanged
 	KeepAll   bool    // index fields that have a slot or an effect of their own, too
 	Spaces    bool    // accept names with spaces in trailers, as in responses
+	Connect   bool    // the response is that to CONNECT: a 2xx begins a tunnel
 	Limits    Limits  // of this head
 
 	next int // start of the first line that was not parsed yet

@@ -197,7 +197,9 @@ func binarySize(b []byte) (int, error) {
 		return fixedSize, nil
 	}
 	version, command, family, protocol := b[12]>>4, b[12]&0xf, b[13]>>4, b[13]&0xf
-	if version != version2 || command > commandProxy || family > familyUnix || protocol > protocolDatagram {
+	unknown := family > familyUnix || protocol > protocolDatagram
+	if version != version2 || command > commandProxy || unknown && command != commandLocal {
+		// the family of a connection that the proxy makes for itself does not matter (section 2.2)
 		return 0, ErrMalformed
 	}
 	size := fixedSize + int(binary.BigEndian.Uint16(b[14:]))

@@ -103,6 +103,8 @@ var headers = []struct {
 	{"2: local", binaryHeader(0x20, 0x00), Header{}, nil},
 	{"2: local with addresses", binaryHeader(0x20, 0x11, ends4), Header{}, nil},
 	{"2: local with anything", binaryHeader(0x20, 0x21, "anything"), Header{}, nil},
+	{"2: local with an unknown family", binaryHeader(0x20, 0x41, ends4), Header{}, nil},
+	{"2: local with an unknown protocol", binaryHeader(0x20, 0xff), Header{}, nil},
 	{"2: no family", binaryHeader(0x21, 0x01, "anything"), Header{}, nil},
 	{"2: no protocol", binaryHeader(0x21, 0x10, ends4), Header{}, nil},
 	{"2: neither", binaryHeader(0x21, 0x00), Header{}, nil},
