@@ -198,7 +198,7 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 			resp.Header.head.Status = 0
 			retry, err = own.RoundTrip(c, req, resp)
 			if err != nil && resp.Header.head.Status < StatusOK {
-				// no final head has arrived: what is there is of an earlier response
+				// no final head has arrived: the rest is of an earlier response
 				resp.startOver()
 			}
 		} else {

@@ -85,7 +85,7 @@ func TestOptionsOfAnAbsoluteTarget(t *testing.T) {
 		proxy  *fasthttpproxy.ReverseProxy
 		prefix string // of what the server gets
 		path   string // of the Target
-		whole  string // what the server gets instead of an asterisk
+		whole  string // the target that the server gets instead of an asterisk
 	}{
 		"a Target":             {proxy: &fasthttpproxy.ReverseProxy{Target: peer.URL("")}, whole: "*"},
 		"a Target with a path": {proxy: &fasthttpproxy.ReverseProxy{Target: peer.URL("/base")}, path: "/base", whole: "*"},

@@ -562,13 +562,12 @@ func (h *Head) apply(what effect, role Role, b []byte, at field.Span) (keep bool
 			h.Flags |= ManyEncodings
 			return true, nil
 		}
-	case contentLength, transferEncoding:
-		switch {
-		case h.Connect && role == Response && h.Status/100 == 2:
-			// a client ignores both (RFC 9110 section 9.3.6)
-		case what == contentLength:
+	case contentLength:
+		if !h.opensTunnel() {
 			err = h.noteLength(role, textAt(b, at))
-		default:
+		}
+	case transferEncoding:
+		if !h.opensTunnel() {
 			err = h.noteCoding(role, textAt(b, at))
 		}
 	case connection:
@@ -590,14 +589,6 @@ func (h *Head) apply(what effect, role Role, b []byte, at field.Span) (keep bool
 }
 
 func textAt(b []byte, at field.Span) []byte { return b[at.Off : int(at.Off)+int(at.Len)] }
-
-// place makes a line the value of a slot. The last line counts, or the first one if all
-// lines are kept.
-func (h *Head) place(slot int, at field.Span) {
-	if !h.KeepAll || h.Slots[slot] == (field.Span{}) {
-		h.Slots[slot] = at
-	}
-}
 
 // noteHost records a Host line.
 func (h *Head) noteHost(at field.Span) {

@@ -473,3 +473,15 @@ func SkipEmptyLines(b []byte) int {
 	}
 	return n
 }
+
+// place makes a line the value of a slot. The last line counts, or the first one if all
+// lines are kept.
+func (h *Head) place(slot int, at field.Span) {
+	if !h.KeepAll || h.Slots[slot] == (field.Span{}) {
+		h.Slots[slot] = at
+	}
+}
+
+// opensTunnel reports whether this is the head of a successful response to CONNECT. A client ignores
+// its Content-Length and Transfer-Encoding (RFC 9110 section 9.3.6).
+func (h *Head) opensTunnel() bool { return h.Connect && h.Status/100 == 2 }
