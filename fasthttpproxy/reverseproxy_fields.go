@@ -309,6 +309,9 @@ func (x *proxyExchange) setClientHost(u *fasthttp.URI) {
 // leaveScheme makes the request one without a scheme, for the host that gets it.
 func (x *proxyExchange) leaveScheme() {
 	req := x.req
+	if x.p.Rewrite == nil && bytes.HasPrefix(req.Header.RequestURI(), []byte("/")) {
+		return // setTarget has made no URI
+	}
 	host, err := uri.HostField(req.URI().Host())
 	if err == nil && !req.UseHostHeader {
 		req.Header.SetHostBytes(host)

@@ -316,7 +316,7 @@ func TestBalancedServersWithAndWithoutTLS(t *testing.T) {
 		}}
 		p := &fasthttpproxy.ReverseProxy{Client: client, Rewrite: rewrite}
 		c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
-		for target, want := range map[string]string{"/a?b": "/a?b", "http://other.test/a?b": "/a?b", "http://other.test?b": "/?b"} {
+		for target, want := range map[string]string{"/a?b": "/a?b", "http://other.test/a?b": "/a?b", "http://other.test?b": "/?b", "/a/../b//c?b": "/a/../b//c?b"} {
 			want = "other.test " + want
 			if name == "a Rewrite" {
 				want = "new.test /new?b"

@@ -45,6 +45,11 @@ func (x *proxyExchange) switchProtocol() error {
 		}
 		if status := to.StatusCode(); status != fasthttp.StatusSwitchingProtocols && !(x.ctx.IsConnect() && status/100 == 2) {
 			// the client expects no tunnel
+			to.Del(fasthttp.HeaderUpgrade)
+			to.Del(fasthttp.HeaderSecWebSocketAccept)
+			if ascii.EqualFoldString(to.Peek(fasthttp.HeaderConnection), "Upgrade") {
+				to.Del(fasthttp.HeaderConnection)
+			}
 			x.release()
 			return nil
 		}

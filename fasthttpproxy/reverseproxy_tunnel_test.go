@@ -172,7 +172,10 @@ func TestRefusedUpgrades(t *testing.T) {
 				return nil
 			}})).Dial()
 			c.Send(servertest.Get("/", "Connection: Upgrade", "Upgrade: websocket"))
-			c.Expect(403, "no")
+			resp := c.Next("GET")
+			if resp.StatusCode != 403 || resp.Content != "no" || len(resp.Header["Connection"])+len(resp.Header["Upgrade"])+len(resp.Header["Sec-Websocket-Accept"]) > 0 {
+				t.Errorf("%s: got %d %q with %q", name, resp.StatusCode, resp.Content, resp.Header)
+			}
 			if rest := servertest.Receive(t, "the end of the other side", ended); rest != "" {
 				t.Errorf("%s: the server got %q", name, rest)
 			}

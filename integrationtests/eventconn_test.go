@@ -55,6 +55,13 @@ func TestSwitchedConnectionEchoes(t *testing.T) {
 		}
 		own.conn.Flush()
 		_ = own.conn.Close()
+		// until the system takes no more
+		queued := -1
+		servertest.Eventually(t, "output that waits", func() bool {
+			before := queued
+			queued = own.conn.Queued()
+			return queued > 0 && queued == before
+		})
 		own.conn.Abort()
 	})
 }
@@ -319,6 +326,13 @@ func TestSwitchedConnectionIsAbortedWhileItsHandlerBlocks(t *testing.T) {
 		c := dialLines(t, ts, "block\n")
 		own := servertest.Receive(t, "the connection", made)
 		servertest.Receive(t, "the handler", g.Entered)
+		// until the system takes no more
+		queued := -1
+		servertest.Eventually(t, "output that waits", func() bool {
+			before := queued
+			queued = own.conn.Queued()
+			return queued > 0 && queued == before
+		})
 		own.conn.Abort()
 		if _, err := c.R.ReadByte(); err == nil {
 			t.Error("there is a byte")
@@ -602,4 +616,31 @@ func TestSwitchedConnectionLeavesPeersThatReadNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Abort ends a connection whose peer reads nothing, without any limit for that.
+func TestAbortedConnectionLeavesPeersThatReadNothing(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		handler, made := connsOf(func(c *lines) {
+			c.line = func(c *lines, line string) { _ = c.conn.AppendShared(unreadable()) }
+		})
+		ts := start(&fasthttp.Server{Handler: handler})
+		if !ts.Engine.Sockets {
+			t.Skip("memory takes everything")
+		}
+		c := dialLines(t, ts, "line\n")
+		own := servertest.Receive(t, "the connection", made)
+		_, _ = c.R.Discard(1000)
+		// until the system takes no more
+		queued := -1
+		servertest.Eventually(t, "output that waits", func() bool {
+			before := queued
+			queued = own.conn.Queued()
+			return queued > 0 && queued == before
+		})
+		own.conn.Abort()
+		servertest.Receive(t, "the end", own.ended)
+		servertest.Eventually(t, "no connection", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
+	})
 }

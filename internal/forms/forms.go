@@ -27,10 +27,25 @@ var ErrNoBoundary = errors.New("fasthttp: the boundary of a multipart form is em
 
 // WritableBoundary returns boundary, or a random one if Write refuses it.
 func WritableBoundary(boundary string) string {
+	if isUsualBoundary(boundary) {
+		return boundary
+	}
 	w := multipart.NewWriter(io.Discard)
 	// after an error it keeps its own
 	_ = w.SetBoundary(boundary)
 	return w.Boundary()
+}
+
+// isUsualBoundary reports whether Write accepts boundary, if it is one as browsers and libraries make.
+func isUsualBoundary(boundary string) bool {
+	const longest = 70 // RFC 2046 section 5.1.1
+	for i := range len(boundary) {
+		c := boundary[i]
+		if lower := c | 0x20; (lower < 'a' || lower > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return boundary != "" && len(boundary) <= longest
 }
 
 // Write writes a form to w: the values first, then the files, both in the order of
