@@ -219,15 +219,10 @@ func TestWriteDeadlineOfAHandler(t *testing.T) {
 func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 	t.Parallel()
 	overTime(t, func(t testing.TB, start starter) {
-		failed := make(chan error, 10)
-		ts := start(&fasthttp.Server{StreamRequestBody: true, ReadTimeout: reach, IdleTimeout: farTime, Handler: func(ctx *fasthttp.RequestCtx) {
-			_, err := io.ReadAll(ctx.RequestBodyStream())
-			failed <- err
-		}})
 		// a machine may be so busy that a third of the timeout passes before the event that
 		// must happen first
 		const tries = 10
-		for try := 1; !timesOutFirst(ts, failed); try++ {
+		for try := 1; !timesOutFirst(start); try++ {
 			if try == tries {
 				t.Fatalf("a request that began later has timed out before, in each of %d tries", try)
 			}
@@ -237,7 +232,12 @@ func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 
 // timesOutFirst sends the parts of a request, and reports whether its body ends before a
 // request on another connection that began later.
-func timesOutFirst(ts *testServer, failed <-chan error) bool {
+func timesOutFirst(start starter) bool {
+	failed := make(chan error, 10) // of this try alone
+	ts := start(&fasthttp.Server{StreamRequestBody: true, ReadTimeout: reach, IdleTimeout: farTime, Handler: func(ctx *fasthttp.RequestCtx) {
+		_, err := io.ReadAll(ctx.RequestBodyStream())
+		failed <- err
+	}})
 	t := ts.T
 	var c, other *servertest.Conn
 	for _, begins := range []**servertest.Conn{&c, &other} {
