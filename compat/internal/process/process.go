@@ -5,6 +5,7 @@ package process
 import (
 	"math/rand/v2"
 	"net"
+	"os"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -33,7 +34,7 @@ func Find(t *testing.T, name, role string) (path string) {
 func FreePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
-		port := strconv.Itoa(firstPort + rand.IntN(numPorts))
+		port := strconv.Itoa(firstPort + os.Getpid()%processes*numPorts + rand.IntN(numPorts))
 		ln, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", port))
 		if err != nil {
 			continue
@@ -47,7 +48,9 @@ func FreePort(t *testing.T) string {
 	return ""
 }
 
-const firstPort, numPorts = 10_000, 20_000
+// Tests of several packages run at once. Each process has its own ports, since some programs share
+// a port with another one that chose the same.
+const firstPort, numPorts, processes = 10_000, 1000, 20
 
 var givenPorts sync.Map // by FreePort
 
