@@ -279,9 +279,10 @@ func askSound(t *testing.T, s *service, dial func() *client) {
 		go c.send(raw.String())
 		for i, e := range sound {
 			target := fmt.Sprintf("/%d-%d%s", round, i, e.target)
+			begun := time.Now()
 			resp, err := c.next(e.method)
 			if err != nil {
-				t.Fatalf("%s: %v", target, err)
+				t.Fatalf("%s: %v after %v", target, err, time.Since(begun))
 			}
 			if got := resp.Header.Get("X-Target"); got != target || resp.StatusCode != e.status {
 				t.Fatalf("%s: got %d of %s", target, resp.StatusCode, got)
