@@ -25,6 +25,26 @@ type service struct {
 	mu    sync.Mutex
 	seen  []string            // the requests that handlers have received, in order
 	conns map[string][]string // the same by connection
+	whole map[string]bool     // the targets whose responses were sent without an error, if recordSent was called
+}
+
+// recordSent makes a server record which responses it has sent. v1.77.0 has no hook for that.
+func (s *service) recordSent(server *fasthttp.Server) {
+	s.whole = make(map[string]bool)
+	hook := reflect.ValueOf(server).Elem().FieldByName("ResponseSent")
+	hook.Set(reflect.MakeFunc(hook.Type(), func(args []reflect.Value) []reflect.Value {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.whole[string(args[0].Interface().(*fasthttp.RequestCtx).RequestURI())] = args[1].FieldByName("Err").IsNil()
+		return nil
+	}))
+}
+
+// hasSent reports whether the response to a target was sent without an error.
+func (s *service) hasSent(target string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.whole[target]
 }
 
 // trailers are the methods of RequestHeader for trailers in this version.
@@ -270,6 +290,14 @@ func TestFrontsAndServersAgreeOnRequests(t *testing.T) {
 // askSound sends the sound requests, some rounds on one connection.
 func askSound(t *testing.T, s *service, dial func() *client) {
 	t.Helper()
+	if target, err := trySound(t, s, dial); err != nil {
+		t.Fatalf("%s: %v", target, err)
+	}
+}
+
+// trySound is askSound that returns the target of a response that does not arrive.
+func trySound(t *testing.T, s *service, dial func() *client) (target string, err error) {
+	t.Helper()
 	c := dial()
 	for round := range 3 {
 		var raw strings.Builder
@@ -279,10 +307,9 @@ func askSound(t *testing.T, s *service, dial func() *client) {
 		go c.send(raw.String())
 		for i, e := range sound {
 			target := fmt.Sprintf("/%d-%d%s", round, i, e.target)
-			begun := time.Now()
 			resp, err := c.next(e.method)
 			if err != nil {
-				t.Fatalf("%s: %v after %v", target, err, time.Since(begun))
+				return target, err
 			}
 			if got := resp.Header.Get("X-Target"); got != target || resp.StatusCode != e.status {
 				t.Fatalf("%s: got %d of %s", target, resp.StatusCode, got)
@@ -295,6 +322,7 @@ func askSound(t *testing.T, s *service, dial func() *client) {
 	if got := s.targets(""); len(got) != 3*len(sound) {
 		t.Errorf("the server has seen %d requests, want %d: %q", len(got), 3*len(sound), got)
 	}
+	return "", nil
 }
 
 // If a front end takes some bytes for one request, the server does so, too, however
