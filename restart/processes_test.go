@@ -452,7 +452,7 @@ func TestEndWhileANewProcessStarts(t *testing.T) {
 		m, gate := newManager(t), filepath.Join(t.TempDir(), "gate")
 		servertest.Must(t, syscall.Mkfifo(gate, 0o600))
 		cmd := command("waits", "tcp 127.0.0.1:0")
-		cmd.Env = append(cmd.Env, m.env, gateEnv+"="+gate, shutdownEnv+"="+limit.String())
+		cmd.Env = append(cmd.Env, m.env, gateEnv+"="+gate, shutdownEnv+"="+(time.Second+limit).String())
 		c := restarttest.Start(t, cmd)
 		m.expect(t, "READY=1")
 		c.Signal(t, syscall.SIGHUP)
