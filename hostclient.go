@@ -17,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp/internal/hostmap"
 	"github.com/valyala/fasthttp/internal/http2client"
 	"github.com/valyala/fasthttp/internal/lockorder"
+	"github.com/valyala/fasthttp/internal/patience"
 	"golang.org/x/sys/cpu"
 )
 
@@ -292,7 +293,7 @@ func (c *HostClient) dialsItself() bool {
 // tlsTimeout returns how long a TLS handshake may take.
 func (c *HostClient) tlsTimeout() time.Duration {
 	if c.TLSHandshakeTimeout <= 0 {
-		return handshakeTimeout
+		return patience.Handshake
 	}
 	return c.TLSHandshakeTimeout
 }

@@ -497,10 +497,6 @@ func agreeOnHTTP1(negotiated string) error {
 	return fmt.Errorf("fasthttp: the server speaks %s, not HTTP/1.1", negotiated)
 }
 
-// handshakeTimeout limits a TLS handshake for which the application has not set
-// another time.
-const handshakeTimeout = 10 * time.Second
-
 // handshake starts TLS on the connection, before a deadline. agree gets the name of the
 // negotiated protocol. handshake returns the state of TLS even if it fails. ctx may be
 // nil.

@@ -18,6 +18,7 @@ import (
 	"github.com/valyala/fasthttp/internal/content"
 	"github.com/valyala/fasthttp/internal/header"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/patience"
 	"github.com/valyala/fasthttp/internal/pipeline"
 	"github.com/valyala/fasthttp/internal/sender"
 )
@@ -308,7 +309,7 @@ func (c *PipelineClient) connect() (cc *clientConn, err error) {
 	}
 	cc = adoptConn(conn, addr, c.readSize())
 	if c.IsTLS {
-		_, err = cc.handshake(noContext, c.tls, time.Now().Add(handshakeTimeout), agreeOnHTTP1)
+		_, err = cc.handshake(noContext, c.tls, time.Now().Add(patience.Handshake), agreeOnHTTP1)
 	}
 	return cc, err
 }

@@ -158,7 +158,7 @@ func TestConnectionsBesideACrowdAllocateLittle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			crowd(t, s)
-			each := testing.AllocsPerRun(200, func() {
+			once := func() {
 				h := (*host)(s)
 				c := &engine.Conn{Set: &s.conns, Service: s.conns.Service(), HasReadGoroutine: true}
 				p := h.AcquireProtocol(c, noEngine{}, nil).(*h1Conn)
@@ -167,11 +167,12 @@ func TestConnectionsBesideACrowdAllocateLittle(t *testing.T) {
 				if last, _ := h.ReleaseProtocol(p, true); last != nil {
 					t.Error("a connection of many keeps its protocol for the next one")
 				}
-			})
-			// the connection and its engine, and the strings that the handler formats
-			if each > 8 {
-				t.Errorf("%v allocations for a connection", each)
 			}
+			// the connection and its engine, and the strings that the handler formats. The goroutines
+			// of the crowd allocate, too, until they wait.
+			servertest.Eventually(t, "at most 8 allocations for a connection", func() bool {
+				return testing.AllocsPerRun(200, once) <= 8
+			})
 		})
 	}
 }

@@ -30,6 +30,7 @@ func TestShutdownAnswersWhatHasArrived(t *testing.T) {
 					c := ts.Dial()
 					prepare(c)
 					c.Get("/2")
+					servertest.AwaitArrival(t, c.Conn)
 					if err := ts.S.Shutdown(); err != nil {
 						t.Fatal(err)
 					}

@@ -27,8 +27,8 @@ const http2PeerSize = 1 << 20
 //	/hints       a 103 before the answer
 //	/hang nothing, until the client has disconnected
 //
-// /gone reports how the last /hang has ended.
-func servePeer(left chan error) fasthttp.RequestHandler {
+// /hangs waits until the handler of a /hang runs, and /gone reports how the last one has ended.
+func servePeer(hanging chan string, left chan error) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		n := ctx.QueryArgs().GetUintOrZero("n")
 		switch string(ctx.Path()) {
@@ -60,8 +60,11 @@ func servePeer(left chan error) fasthttp.RequestHandler {
 		case "/hang":
 			ctx.WatchDisconnect()
 			ctx.Response.ImmediateHeaderFlush = true
+			hanging <- "hangs"
 			<-ctx.Done()
 			left <- ctx.Err()
+		case "/hangs":
+			ctx.SetBodyString(<-hanging)
 		case "/gone":
 			fmt.Fprint(ctx, <-left)
 		default:
@@ -73,12 +76,14 @@ func servePeer(left chan error) fasthttp.RequestHandler {
 // overHTTP2WithPeer runs a parallel test with a server of servePeer.
 func overHTTP2WithPeer(t *testing.T, test func(t *testing.T, s *http2Server)) {
 	forEachHTTP2Client(t, func(t *testing.T, start http2Starter) {
-		s := start(&fasthttp.Server{Handler: servePeer(make(chan error, 10)), HeaderReceived: func(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+		server := &fasthttp.Server{Handler: servePeer(make(chan string, 10), make(chan error, 10)), HeaderReceived: func(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 			if strings.HasSuffix(string(h.RequestURI()), "/stream") {
 				c.BodyMode = fasthttp.BodyModeStream
 			}
 			return c
-		}})
+		}}
+		server.HTTP2.WriteByteTimeout = servertest.Never // a slow program reads late
+		s := start(server)
 		test(t, s)
 		s.Log.CheckEmpty(t)
 	})

@@ -84,6 +84,7 @@ func TestPushedBodiesFollowEachOther(t *testing.T) {
 		}()
 		c := ts.Dial()
 		for i := range n {
+			c.Renew()
 			if i%2 == 0 {
 				c.Send(servertest.Get("/") + servertest.Get("/after"))
 			} else {

@@ -96,13 +96,26 @@ func TestManyConnectionsLinger(t *testing.T) {
 		var refused atomic.Int32
 		ts := start(&fasthttp.Server{ErrorHandler: func(ctx *fasthttp.RequestCtx, _ error) { refused.Add(1) }, Handler: echo})
 		before := count()
-		for range crowd {
-			c := ts.Dial()
-			c.Send("no request\r\n\r\n")
+		refuse := func() {
+			refused.Store(0)
+			for range crowd {
+				c := ts.Dial()
+				c.Send("no request\r\n\r\n")
+			}
+			servertest.Eventually(t, "all refusals", func() bool { return refused.Load() == crowd })
 		}
-		servertest.Eventually(t, "all refusals", func() bool { return refused.Load() == crowd })
-		if n := count(); ts.Engine.Name == "event/tcp" && n > before+crowd/2 && runtime.GOOS == "linux" {
-			t.Errorf("%d goroutines, %d before", n, before)
+		refuse()
+		if ts.Engine.Name == "event/tcp" && runtime.GOOS == "linux" {
+			// on a slow machine many connections may have ended when the last one is refused
+			servertest.Eventually(t, "many connections without goroutines", func() bool {
+				// all connections that are open after the count were open during it
+				n, open := count()-before, int(ts.S.GetOpenConnectionsCount())
+				if open < crowd/5 {
+					refuse()
+					return false
+				}
+				return n <= open/2
+			})
 		}
 		servertest.Eventually(t, "the end of all connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 	})

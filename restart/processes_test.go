@@ -40,6 +40,8 @@ const (
 	certEnv = "FASTHTTP_RESTART_TEST_CERT"
 	// releaseEnv is the text of /release.
 	releaseEnv = "FASTHTTP_RESTART_TEST_RELEASE"
+	// shutdownEnv is the ShutdownTimeout, or empty.
+	shutdownEnv = "FASTHTTP_RESTART_TEST_SHUTDOWN"
 	// portableEnv is set for the portable engine.
 	portableEnv = "FASTHTTP_RESTART_TEST_PORTABLE"
 )
@@ -90,8 +92,11 @@ func serve(role string, replaces bool) error {
 		}
 		_, _ = ctx.Write(ctx.PostBody())
 	}}
-	if role == "waits" {
-		s.ShutdownTimeout = time.Second // for a new process that does not end
+	if limit := os.Getenv(shutdownEnv); limit != "" {
+		var err error
+		if s.ShutdownTimeout, err = time.ParseDuration(limit); err != nil {
+			return err
+		}
 	}
 	if os.Getenv(portableEnv) != "" {
 		s.Engine = fasthttp.EnginePortable
@@ -440,18 +445,23 @@ func TestWatchdog(t *testing.T) {
 	c.End(t)
 }
 
-// TestEndWhileANewProcessStarts ends a process that waits for a new one: both must go.
+// TestEndWhileANewProcessStarts ends a process that waits for a new one, which does not end by
+// itself: both must go. The time that the new one has is also that of the shutdown.
 func TestEndWhileANewProcessStarts(t *testing.T) {
-	m, gate := newManager(t), filepath.Join(t.TempDir(), "gate")
-	servertest.Must(t, syscall.Mkfifo(gate, 0o600))
-	cmd := command("waits", "tcp 127.0.0.1:0")
-	cmd.Env = append(cmd.Env, m.env, gateEnv+"="+gate)
-	c := restarttest.Start(t, cmd)
-	m.expect(t, "READY=1")
-	c.Signal(t, syscall.SIGHUP)
-	m.expect(t, "RELOADING=1")
-	c.End(t)
-	m.expect(t, "STOPPING=1")
+	servertest.Doubling(t, func(limit time.Duration) error {
+		m, gate := newManager(t), filepath.Join(t.TempDir(), "gate")
+		servertest.Must(t, syscall.Mkfifo(gate, 0o600))
+		cmd := command("waits", "tcp 127.0.0.1:0")
+		cmd.Env = append(cmd.Env, m.env, gateEnv+"="+gate, shutdownEnv+"="+(time.Second+limit).String())
+		c := restarttest.Start(t, cmd)
+		m.expect(t, "READY=1")
+		c.Signal(t, syscall.SIGHUP)
+		m.expect(t, "RELOADING=1")
+		c.Signal(t, syscall.SIGTERM)
+		err := c.Wait(t)
+		m.expect(t, "STOPPING=1")
+		return err
+	})
 }
 
 // busy makes a process serve one listener, and returns a connection that has had a response.

@@ -118,6 +118,7 @@ func (p *socketPeer) next() (ev ws.Event, payload string, ok bool) {
 // expect receives a message or a control frame.
 func (p *socketPeer) expect(opcode ws.Opcode, payload string) {
 	p.T.Helper()
+	p.Renew()
 	ev, got, ok := p.next()
 	if !ok || ev.Opcode != opcode || got != payload {
 		p.T.Fatalf("got %v %.100q (there is one: %v), want %v %.100q", ev.Opcode, got, ok, opcode, payload)

@@ -140,7 +140,7 @@ for i, stream in enumerate(streams):
 print("at once")
 
 stream = begin("GET", "/hang")
-get("/proto")
+get("/hangs")
 conn.reset_stream(stream, ErrorCodes.CANCEL)
 flush()
 assert get("/gone").body == b"context canceled"

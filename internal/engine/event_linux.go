@@ -175,6 +175,10 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 	if p != nil {
 		cache, _ = p.Local.(*protocolCache)
 		a.At, a.Waited = p.EventTime()
+		if c.overTLS && c.Requests == 0 {
+			// the event may be of the handshake, which has read those bytes meanwhile
+			a.At = 0
+		}
 	}
 	if cache == nil {
 		cache = new(protocolCache)

@@ -108,6 +108,7 @@ type Conn struct {
 	fault           error      // why the connection accepts no bytes
 	goAwayCode      http2.Code // the code with which the peer has ended the connection, if for a fault
 	readBy          time.Time  // the deadline for answers after that
+	lateLooks       uint8      // how often readBy was extended
 	readLimit       time.Time  // the present deadline of reading
 	leadBy          time.Time  // until when the leading call waits, or zero
 	called          bool       // the leading call must check its signal

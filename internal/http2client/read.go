@@ -85,9 +85,9 @@ func (c *Conn) read() {
 			if !netio.IsTimeout(err) {
 				return
 			}
-			// it was for a call
+			// it was for a call, or more has arrived: see looksAgain
 			c.mu.Lock()
-			c.limitRead(time.Time{})
+			c.limitRead(c.readBy)
 			c.mu.Unlock()
 		}
 		c.mu.Lock()
@@ -222,7 +222,7 @@ func (c *Conn) fill(read func(p []byte) (int, error)) error {
 			c.fail(fault)
 			return fault
 		}
-	case err != nil && netio.IsTimeout(err) && !c.isBroken():
+	case err != nil && netio.IsTimeout(err) && (!c.isBroken() || c.looksAgain()):
 		return err
 	case err != nil:
 		c.lose(err)
@@ -236,6 +236,22 @@ func (c *Conn) isBroken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.writer == writeFailed
+}
+
+// maxLateLooks limits how often a connection is read beyond readBy.
+const maxLateLooks = 16
+
+// looksAgain is called when readBy has passed. It reports whether the connection is read for
+// longer, because bytes or its end have arrived: a busy machine may have missed the time.
+func (c *Conn) looksAgain() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.transport.Probe.Check(); s != clientconn.Readable && s != clientconn.Ended {
+		return false
+	}
+	c.lateLooks++
+	c.readBy = time.Now().Add(drainTime)
+	return c.lateLooks <= maxLateLooks
 }
 
 // The sizes of the buffer for reading: while little arrives, and otherwise.

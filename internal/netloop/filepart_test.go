@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/servertest"
 )
@@ -158,6 +159,20 @@ func (c *sender) PeerGone() {}
 func (c *sender) PeerSent()    {}
 func (c *sender) Expire() bool { return true }
 
+// patiently reads n bytes, each part of which has the time of an event.
+func patiently(t *testing.T, nc net.Conn, n int) []byte {
+	t.Helper()
+	b := make([]byte, n)
+	for got := 0; got < n; {
+		_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
+		m, err := nc.Read(b[got:])
+		if got += m; err != nil {
+			t.Fatalf("%v behind %d bytes of %d", err, got, n)
+		}
+	}
+	return b
+}
+
 func TestLoopsSendFilesAsPeersTakeThem(t *testing.T) {
 	const size = 3*sendBatch + 77
 	file, content := planted(t, size)
@@ -176,17 +191,14 @@ func TestLoopsSendFilesAsPeersTakeThem(t *testing.T) {
 	}
 	for range 2 {
 		for _, nc := range peers {
-			if _, err := nc.Write([]byte("x")); err != nil {
-				t.Fatal(err)
-			}
+			w.send(nc, "x")
 		}
 		// the peers do not read yet; the loop must still serve other connections
 		nc, _ := w.connect()
 		w.ask(nc, "hello")
 		for i, nc := range peers {
-			got := make([]byte, len(want))
-			if _, err := io.ReadFull(nc, got); err != nil || !bytes.Equal(got, want) {
-				t.Fatalf("connection %d: other bytes, %v", i, err)
+			if got := patiently(t, nc, len(want)); !bytes.Equal(got, want) {
+				t.Fatalf("connection %d: other bytes", i)
 			}
 		}
 	}

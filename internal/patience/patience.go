@@ -8,7 +8,7 @@ import "time"
 // The limits of programs.
 const (
 	DefaultDial      = 3 * time.Second  // fasthttp.DefaultDialTimeout
-	DefaultHandshake = 10 * time.Second // of TLS, on a server
+	DefaultHandshake = 10 * time.Second // of TLS
 )
 
 // Dial and Handshake are the limits that apply. They change only before connections are made.

@@ -82,10 +82,16 @@ func (c *Chain) End(t *testing.T) {
 // Ended waits until all processes are gone.
 func (c *Chain) Ended(t *testing.T) {
 	t.Helper()
+	if err := c.Wait(t); err != nil {
+		t.Errorf("the first process: %v", err)
+	}
+}
+
+// Wait is Ended that returns how the first process has ended.
+func (c *Chain) Wait(t *testing.T) error {
+	t.Helper()
 	if rest, err := io.ReadAll(c.lines); err != nil || len(rest) > 0 {
 		t.Errorf("at the end there is %q, %v", rest, err)
 	}
-	if err := c.first.Wait(); err != nil {
-		t.Errorf("the first process: %v", err)
-	}
+	return c.first.Wait()
 }

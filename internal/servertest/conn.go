@@ -19,11 +19,16 @@ type Conn struct {
 	R *bufio.Reader // reads from it
 }
 
-// NewConn makes a Conn of a connection, for a limited time.
+// NewConn makes a Conn of a connection, for a limited time: see Renew.
 func NewConn(t testing.TB, nc net.Conn) *Conn {
-	_ = nc.SetDeadline(time.Now().Add(life()))
-	return &Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
+	c := &Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
+	c.Renew()
+	return c
 }
+
+// Renew gives the connection the time of a new one. A test that does more on it than a slow
+// machine can do in that time calls Renew between the parts.
+func (c *Conn) Renew() { _ = c.Conn.SetDeadline(time.Now().Add(life())) }
 
 // DialOnceServed connects to a TCP address as soon as a server listens on it.
 func DialOnceServed(t testing.TB, addr string) *Conn {

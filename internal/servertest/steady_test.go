@@ -59,7 +59,31 @@ func TestSteady(t *testing.T) {
 	if n != 3 {
 		t.Errorf("%d attempts, want 3", n)
 	}
-	if longest := watchStandstills()(); longest < 0 || longest > Patience {
-		t.Errorf("the machine stood still for %v", longest)
+	if s := watchStandstills()(); s.longest < 0 || s.longest > Patience {
+		t.Errorf("the machine stood still for %+v", s)
+	}
+}
+
+func TestStandstillsExcuse(t *testing.T) {
+	const limit = time.Second
+	for name, tt := range map[string]struct {
+		gap    time.Duration
+		times  int
+		excuse bool
+	}{
+		"a machine that runs":      {watchStep + watchStep/2, 1000, false},
+		"a long standstill":        {limit/10 + 1, 1, true},
+		"standstills":              {limit / 20, 3, false},
+		"many standstills":         {limit / 20, 10, true},
+		"very many short ones":     {3 * watchStep, 20, true},
+		"a long one, but not much": {limit / 10, 1, false},
+	} {
+		var s standstills
+		for range tt.times {
+			s.add(tt.gap)
+		}
+		if got := s.excuse(limit); got != tt.excuse {
+			t.Errorf("%s: excused: %v, want %v", name, got, tt.excuse)
+		}
 	}
 }

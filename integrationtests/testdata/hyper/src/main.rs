@@ -123,7 +123,7 @@ async fn main() {
     println!("at once");
 
     let hangs = tokio::spawn(c.send.clone().send_request(c.request("GET", "/hang", &[], empty())));
-    assert_eq!(c.get("/proto").await, "HTTP/2.0");
+    assert_eq!(c.get("/hangs").await, "hangs");
     hangs.abort();
     assert_eq!(c.get("/gone").await, "context canceled");
     println!("reset");
