@@ -248,7 +248,7 @@ var maxIdlePollers = 18 * runtime.GOMAXPROCS(0)
 // After many handlers have blocked, most of their goroutines end.
 func TestManyBlockedHandlersLeaveFewGoroutines(t *testing.T) {
 	t.Parallel()
-	crowd := max(300, 2*maxIdlePollers)
+	crowd := max(100, 2*maxIdlePollers)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		count := servertest.CountGoroutines(t)
