@@ -88,7 +88,7 @@ func exported(t *testing.T, packages []string) set {
 			paths = append(paths, module+"/"+name)
 		}
 	}
-	l, err := newLister(paths)
+	l, err := listerOf(paths)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,23 @@ type lister struct {
 	importer types.Importer
 }
 
+// listers has the lister of each list of paths. Several tests have the same list, for which the go
+// command takes seconds.
+var listers = map[string]*lister{}
+
+// listerOf returns the lister of these packages.
+func listerOf(paths []string) (*lister, error) {
+	key := strings.Join(paths, " ")
+	if l := listers[key]; l != nil {
+		return l, nil
+	}
+	l, err := newLister(paths)
+	if err == nil {
+		listers[key] = l
+	}
+	return l, err
+}
+
 // newLister compiles the packages that are not in the build cache. The platform is
 // fixed, so that the result is the same on every one.
 func newLister(paths []string) (*lister, error) {

@@ -22,7 +22,7 @@ func TestEveryNewFieldHasAMethod(t *testing.T) {
 	for _, name := range names {
 		paths = append(paths, pathOf(name))
 	}
-	l, err := newLister(paths)
+	l, err := listerOf(paths)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func TestHTTP2HandlersNeverWaitForThemselves(t *testing.T) {
 // check sends the request of b, and requests beside it, which beside serves. arrived waits until
 // one of them is served, and leave makes all of them return.
 func (b busyStream) check(t *testing.T, start http2Starter, beside, arrived, leave func()) {
-	const others, piece = 30, 32
+	const others, piece = 12, 32
 	h := &busyHandler{ended: make(chan struct{})}
 	s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) == "/busy" {

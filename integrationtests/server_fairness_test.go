@@ -197,10 +197,11 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			forEachEngine(t, func(t *testing.T, start starter) {
-				crowd, rounds := servertest.Heavy(100), 20
+				// more than the goroutines that a server keeps for them
+				crowd, rounds := min(servertest.Heavy(100), maxIdlePollers+10), 5
 				if name == "the handler computes" {
 					// with few processors everything is slow
-					crowd, rounds = 2, 3
+					crowd, rounds = 2, 1
 				}
 				free := make(chan struct{})
 				var begun atomic.Int64
@@ -247,7 +248,7 @@ func testFloodsStarveNobody(t *testing.T) {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 			forEachEngine(t, func(t *testing.T, start starter) {
-				const floods, rounds = 3, 5
+				const floods, rounds = 3, 3
 				var answered atomic.Int64
 				ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 					if string(ctx.Path()) == "/flood" {

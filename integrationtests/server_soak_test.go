@@ -3,6 +3,7 @@ package integrationtests
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -116,8 +117,8 @@ func newSoak(t *testing.T, seed uint64) *soak {
 		close(s.stopped)
 	})
 	r := rand.New(rand.NewPCG(seed, 0))
-	for i := range s.block {
-		s.block[i] = byte(r.Uint32())
+	for rest := s.block; len(rest) > 0; rest = rest[8:] {
+		binary.LittleEndian.PutUint64(rest, r.Uint64())
 	}
 	return s
 }

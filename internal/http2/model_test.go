@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -69,14 +70,24 @@ func content(id uint32, from Role) []byte {
 	rnd := rand.New(rand.NewPCG(uint64(id), uint64(from)))
 	n := rnd.IntN(300)
 	if rnd.IntN(3) == 0 {
-		n = rnd.IntN(100_000)
+		n = rnd.IntN(longestContent)
 	}
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(i*7) ^ byte(id)
-	}
-	return b
+	return contents()[byte(id)][:n:n]
 }
+
+// contents has the longest content for each last byte of an id. Each frame is compared with a part
+// of it, for which making it anew would take most of the time of a test.
+var contents = sync.OnceValue(func() *[256][longestContent]byte {
+	all := new([256][longestContent]byte)
+	for id := range all {
+		for i := range all[id] {
+			all[id][i] = byte(i*7) ^ byte(id)
+		}
+	}
+	return all
+})
+
+const longestContent = 100_000
 
 // hasTrailers reports whether a message has trailers.
 func hasTrailers(id uint32, from Role) bool { return (id/2+uint32(from))%3 == 0 }

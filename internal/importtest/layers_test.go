@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -159,13 +160,23 @@ type file struct {
 	syntax    *ast.File
 }
 
-// moduleFiles parses the imports of all Go files of this module, for all systems. It
-// leaves out folders that are modules of their own, and folders that the go command
-// ignores.
+// moduleFiles returns all Go files of this module, for all systems, with their imports alone.
 func moduleFiles(t *testing.T) []file {
 	t.Helper()
-	var files []file
-	err := filepath.WalkDir(moduleDir, func(name string, entry fs.DirEntry, err error) error {
+	files, err := parsedImports()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 10 {
+		t.Fatalf("only %d files found below %s", len(files), moduleDir)
+	}
+	return files
+}
+
+// parsedImports parses the files of moduleFiles, once. It leaves out folders that are modules of
+// their own, and folders that the go command ignores.
+var parsedImports = sync.OnceValues(func() (files []file, err error) {
+	err = filepath.WalkDir(moduleDir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -184,14 +195,8 @@ func moduleFiles(t *testing.T) []file {
 		files = append(files, f)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) < 10 {
-		t.Fatalf("only %d files found below %s", len(files), moduleDir)
-	}
-	return files
-}
+	return files, err
+})
 
 func isModule(dir string) bool {
 	found, _ := filepath.Glob(filepath.Join(dir, "go.mod"))

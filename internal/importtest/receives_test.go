@@ -39,6 +39,7 @@ func (b bubbles) receivesIn(fset *token.FileSet, f *ast.File) (all []token.Posit
 	bubble := map[ast.Node]bool{}
 	b.walk(f, func(n ast.Node, is bool) { bubble[n] = is })
 	var around []ast.Node
+	comments := commentsOf(fset, f)
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil {
 			around = around[:len(around)-1]
@@ -49,7 +50,7 @@ func (b bubbles) receivesIn(fset *token.FileSet, f *ast.File) (all []token.Posit
 			return true
 		}
 		at := fset.Position(n.Pos())
-		if kind, text := kindAt(fset, f, at.Line); kind != "ends" && kind != "bubble" || text == "" {
+		if kind, text := comments.kindAt(at.Line); kind != "ends" && kind != "bubble" || text == "" {
 			all = append(all, at)
 		}
 		return true

@@ -72,6 +72,7 @@ func (s sharedOnly) Import(name string) (*types.Package, error) {
 // note records the functions that a file declares and names.
 func (u *uses) note(b bubbles, f *ast.File) {
 	set := map[*ast.Ident]bool{} // variables that get a value
+	comments := commentsOf(u.fset, f)
 	b.walk(f, func(n ast.Node, bubble bool) {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
@@ -90,13 +91,15 @@ func (u *uses) note(b bubbles, f *ast.File) {
 				}
 			}
 		case *ast.Ident:
-			at := u.fset.Position(n.Pos())
-			kind, _ := kindAt(u.fset, f, at.Line)
 			o := u.info.Uses[n]
+			if o == nil || bubble || set[n] {
+				return
+			}
 			if method, ok := o.(*types.Func); ok {
 				o = method.Origin()
 			}
-			if o != nil && !bubble && kind != "bubble" && !set[n] {
+			at := u.fset.Position(n.Pos())
+			if kind, _ := comments.kindAt(at.Line); kind != "bubble" {
 				u.places[o] = append(u.places[o], at)
 			}
 		}

@@ -227,15 +227,19 @@ func sharedBubbles(folders map[string][]*ast.File) map[string]bool {
 
 // walk calls f with all nodes, and whether they are in a bubble.
 func (b bubbles) walk(root ast.Node, f func(n ast.Node, bubble bool)) {
-	var inside []ast.Expr // arguments called in a bubble
+	type span struct{ from, to token.Pos }
+	var inside []span // arguments called in a bubble
 	ast.Inspect(root, func(n ast.Node) bool {
 		if n == nil {
 			return false
 		}
 		if call, ok := n.(*ast.CallExpr); ok && b.begins(call) {
-			inside = append(inside, call.Args...)
+			for _, arg := range call.Args {
+				inside = append(inside, span{arg.Pos(), arg.End()})
+			}
 		}
-		f(n, slices.ContainsFunc(inside, func(arg ast.Expr) bool { return arg.Pos() <= n.Pos() && n.End() <= arg.End() }))
+		at := n.Pos()
+		f(n, slices.ContainsFunc(inside, func(arg span) bool { return arg.from <= at && at < arg.to && n.End() <= arg.to }))
 		return true
 	})
 }
@@ -245,6 +249,7 @@ func (b bubbles) walk(root ast.Node, f func(n ast.Node, bubble bool)) {
 func (b bubbles) sleepsIn(fset *token.FileSet, f *ast.File) (all []sleep) {
 	// a case of a select limits another wait, unless its comment declares a sleep
 	limits := map[ast.Node]bool{}
+	comments := commentsOf(fset, f)
 	b.walk(f, func(n ast.Node, bubble bool) {
 		if c, ok := n.(*ast.CommClause); ok && c.Comm != nil {
 			limits[c.Comm] = true
@@ -257,7 +262,7 @@ func (b bubbles) sleepsIn(fset *token.FileSet, f *ast.File) (all []sleep) {
 			return
 		}
 		s := sleep{at: fset.Position(n.Pos()), bubble: bubble, pos: n.Pos()}
-		kind, text := kindAt(fset, f, s.at.Line)
+		kind, text := comments.kindAt(s.at.Line)
 		switch kind {
 		case "real time":
 			s.reason = text
@@ -271,9 +276,26 @@ func (b bubbles) sleepsIn(fset *token.FileSet, f *ast.File) (all []sleep) {
 	return all
 }
 
+// comments are the texts of the comments at the ends of lines, by the number of the line.
+type comments map[int]string
+
+// commentsOf returns the comments of a file.
+func commentsOf(fset *token.FileSet, f *ast.File) comments {
+	all := comments{}
+	for _, group := range f.Comments {
+		for _, c := range group.List {
+			line := fset.Position(c.Pos()).Line
+			if text, ok := strings.CutPrefix(c.Text, "//"); ok && all[line] == "" {
+				all[line] = strings.TrimSpace(text)
+			}
+		}
+	}
+	return all
+}
+
 // kindAt returns the kind of a sleep and the reason, from the comment at the end of a line.
-func kindAt(fset *token.FileSet, f *ast.File, line int) (kind, text string) {
-	kind, text, _ = strings.Cut(commentAt(fset, f, line), ": ")
+func (c comments) kindAt(line int) (kind, text string) {
+	kind, text, _ = strings.Cut(c[line], ": ")
 	return kind, text
 }
 
@@ -294,18 +316,6 @@ func isName(n ast.Node, pkg, name string) bool {
 	}
 	x, ok := s.X.(*ast.Ident)
 	return ok && x.Name == pkg
-}
-
-// commentAt returns the text of the comment at the end of a line.
-func commentAt(fset *token.FileSet, f *ast.File, line int) string {
-	for _, group := range f.Comments {
-		for _, c := range group.List {
-			if text, ok := strings.CutPrefix(c.Text, "//"); ok && fset.Position(c.Pos()).Line == line {
-				return strings.TrimSpace(text)
-			}
-		}
-	}
-	return ""
 }
 
 // sleepsIn returns the sleeps of tests, by the names of their files.
