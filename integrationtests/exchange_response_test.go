@@ -21,9 +21,7 @@ var numbered = servertest.Numbered
 
 func TestServerSendsBodiesOfAnySize(t *testing.T) {
 	t.Parallel()
-	// more than the buffers of both sockets
-	large := min(servertest.Heavy(10<<20), 5<<20)
-	sizes := []int{0, 1, 1000, servertest.CopyLimit - 1, servertest.CopyLimit, servertest.CopyLimit + 1, servertest.FlushSize - 1, servertest.FlushSize, servertest.FlushSize + 1, large}
+	sizes := []int{0, 1, 1000, servertest.CopyLimit - 1, servertest.CopyLimit, servertest.CopyLimit + 1, servertest.FlushSize - 1, servertest.FlushSize, servertest.FlushSize + 1, servertest.Heavy(10 << 20)}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			size, _ := fasthttp.ParseUint(ctx.QueryArgs().Peek("size"))
