@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bridge"
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/uri"
 )
@@ -307,7 +308,8 @@ func (x *proxyExchange) setClientHost(u *fasthttp.URI) {
 	}
 }
 
-// leaveScheme makes the request one without a scheme, for the host that gets it.
+// leaveScheme makes the request one without a scheme, for the host that gets it. A user in the URI, which
+// Rewrite may have set, becomes the field that the client would make of it.
 func (x *proxyExchange) leaveScheme() {
 	req := x.req
 	if x.p.Rewrite == nil && bytes.HasPrefix(req.Header.RequestURI(), []byte("/")) {
@@ -317,7 +319,11 @@ func (x *proxyExchange) leaveScheme() {
 	if err == nil && !req.UseHostHeader {
 		req.Header.SetHostBytes(host)
 	}
-	req.SetRequestURIBytes(bytes.Clone(req.RequestURI()))
+	bridge.AuthorizeByURI(req)
+	b := bufpool.Get(0)
+	b.B = append(b.B, req.RequestURI()...)
+	req.SetRequestURIBytes(b.B)
+	bufpool.Put(b)
 }
 
 // host returns the host that the client has asked for. The one of an absolute target takes precedence

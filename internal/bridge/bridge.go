@@ -34,6 +34,9 @@ var (
 	// that was set last is called, which then must not use the context. The functions given to
 	// OnShutdown last until the HijackHandler returns.
 	ReleaseHijacked func(ctx any)
+	// AuthorizeByURI sets the Authorization of a *fasthttp.Request that a client would make of the user in
+	// its URI, for a caller that drops that URI.
+	AuthorizeByURI func(req any)
 	// SendUnlimited is Send of a *fasthttp.Push for a piece that is sent whatever waits already. The piece
 	// counts for the limit of those that follow.
 	SendUnlimited func(push any, content []byte) error
