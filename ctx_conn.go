@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -309,6 +310,12 @@ func init() {
 		}
 		return w != nil
 	}
+	bridge.AuthorizeByURI = func(of any) {
+		if req := of.(*Request); req.authorizesByURI() {
+			req.authorize(&req.Header)
+		}
+	}
+	bridge.SendUnlimited = func(push any, content []byte) error { return push.(*Push).send(content, math.MaxInt) }
 	bridge.ReleaseHijacked = func(ctx any) { ctx.(*RequestCtx).hijackReleases = true }
 }
 

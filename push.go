@@ -184,14 +184,17 @@ const maxChunkFraming = len("0123456789abcdef\r\n\r\n")
 // The error is ErrPushQueueFull if too many bytes wait, and wraps net.ErrClosed once Close was
 // called or the body has ended. Before PushHandler.Opened it is another error. Nothing of the
 // piece is sent then.
-func (p *Push) Send(content []byte) error {
+func (p *Push) Send(content []byte) error { return p.send(content, p.MaxQueued) }
+
+// send is Send with another limit.
+func (p *Push) send(content []byte, limit int) error {
 	switch p.state.Load() {
 	case pushChunks:
-		return p.conn.sendPiece(content, true, p.MaxQueued)
+		return p.conn.sendPiece(content, true, limit)
 	case pushRaw:
-		return p.conn.sendPiece(content, false, p.MaxQueued)
+		return p.conn.sendPiece(content, false, limit)
 	case pushStreamed:
-		return p.stream.send(content, p.MaxQueued)
+		return p.stream.send(content, limit)
 	case pushOver:
 		return errPushEnded
 	}

@@ -553,7 +553,7 @@ func (req *Request) prepareHost() error {
 // Proxy-Authorization for a proxy. They are not stored in the request itself, which may
 // get another URI. The caller releases the header with sent.
 func (req *Request) sentHeader() *RequestHeader {
-	user := req.uriParsed && req.uri.text.HasUser() && req.Header.peekID(field.Authorization) == nil
+	user := req.authorizesByURI()
 	proxy := req.call.proxy
 	if !user && proxy == nil {
 		return &req.Header
@@ -561,17 +561,27 @@ func (req *Request) sentHeader() *RequestHeader {
 	h := sentHeaders.Get().(*RequestHeader)
 	req.Header.CopyTo(h)
 	if user {
-		text := bufpool.Get(basicRoom)
-		text.B = req.uri.text.AppendUser(text.B)
-		n := len(text.B)
-		text.B = base64.StdEncoding.AppendEncode(append(text.B, "Basic "...), text.B[:n])
-		h.setID(field.Authorization, text.B[n:])
-		bufpool.Put(text)
+		req.authorize(h)
 	}
 	if proxy != nil && proxy.authorization != "" && h.peekID(field.ProxyAuthorization) == nil {
 		h.setID(field.ProxyAuthorization, bytesconv.Bytes(proxy.authorization))
 	}
 	return h
+}
+
+// authorizesByURI reports whether the URI decides about the Authorization.
+func (req *Request) authorizesByURI() bool {
+	return req.uriParsed && req.uri.text.HasUser() && req.Header.peekID(field.Authorization) == nil
+}
+
+// authorize sets the Authorization of the URI in h.
+func (req *Request) authorize(h *RequestHeader) {
+	text := bufpool.Get(basicRoom)
+	text.B = req.uri.text.AppendUser(text.B)
+	n := len(text.B)
+	text.B = base64.StdEncoding.AppendEncode(append(text.B, "Basic "...), text.B[:n])
+	h.setID(field.Authorization, text.B[n:])
+	bufpool.Put(text)
 }
 
 // sentHeaders are headers for sentHeader.

@@ -168,8 +168,9 @@ func (p *ReverseProxy) setUp() {
 	p.oneHost = isOneHost(p.client)
 	if p.Target == "" {
 		p.target.scheme, p.target.hostField = hostOf(p.client)
-		plain, secure := schemesOf(p.client)
-		p.anyScheme = p.oneHost && plain == secure
+		// one with the other scheme may be added at any time
+		_, balances := p.client.(*fasthttp.LBClient)
+		p.anyScheme = p.oneHost && balances
 	}
 }
 
@@ -193,21 +194,6 @@ func hostOf(client any) (scheme, hostField string) {
 		}
 	}
 	return "", ""
-}
-
-// schemesOf reports whether some hosts of a client are reached without TLS, and some with TLS. Both are
-// false if there are no hosts yet.
-func schemesOf(client any) (plain, secure bool) {
-	switch c := client.(type) {
-	case *fasthttp.HostClient:
-		return !c.IsTLS, c.IsTLS
-	case *fasthttp.LBClient:
-		for _, one := range c.Clients {
-			p, s := schemesOf(one)
-			plain, secure = plain || p, secure || s
-		}
-	}
-	return plain, secure
 }
 
 // isOneHost reports whether a client sends requests to its own hosts, whatever their URIs are.

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -332,6 +333,56 @@ func TestBalancedServersWithAndWithoutTLS(t *testing.T) {
 			c.Send(servertest.Head("OPTIONS * HTTP/1.1", "Host: other.test"))
 			if resp := c.Next("OPTIONS"); resp.StatusCode != 200 {
 				t.Errorf("%s: OPTIONS got %d %q", name, resp.StatusCode, resp.Content)
+			}
+		}
+	}
+}
+
+// An LBClient may get servers with TLS after the proxy was used with others, and the other way around.
+func TestBalancedServersThatAreAddedLater(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		_, _ = fmt.Fprintf(w, "%t %s %s %s:%s", r.TLS != nil, r.Host, r.RequestURI, user, password)
+	})
+	secure, plain := httptest.NewTLSServer(handler), httptest.NewServer(handler)
+	t.Cleanup(secure.Close)
+	t.Cleanup(plain.Close)
+	server := func(isTLS bool) *fasthttp.HostClient {
+		if isTLS {
+			return &fasthttp.HostClient{Addr: secure.Listener.Addr().String(), IsTLS: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}}
+		}
+		return &fasthttp.HostClient{Addr: plain.Listener.Addr().String()}
+	}
+	rewriteAll := func(_ *fasthttp.RequestCtx, req *fasthttp.Request) error {
+		req.SetRequestURI("http://me%40x:p%3aw@new.test/new")
+		return nil
+	}
+	for _, test := range []struct {
+		rewrite      func(*fasthttp.RequestCtx, *fasthttp.Request) error
+		target, want string
+	}{
+		{nil, "/a?b", "other.test /a?b :"},
+		{nil, "http://other.test/a?b", "other.test /a?b :"},
+		{rewriteNothing, "/a?b", "other.test /a?b :"},
+		{rewriteNothing, "http://other.test/a?b", "other.test /a?b :"},
+		{rewriteAll, "/a?b", "new.test /new me@x:p:w"},
+	} {
+		for _, addsTLS := range []bool{false, true} {
+			client := &fasthttp.LBClient{Clients: []fasthttp.BalancingClient{server(!addsTLS)}}
+			p := &fasthttpproxy.ReverseProxy{Client: client, Rewrite: test.rewrite}
+			c := servertest.Start(t, servertest.SocketEngines[1], served(t, p), roottest.Prepare).Dial()
+			got := map[string]bool{}
+			get := func() {
+				c.Send(servertest.Head("GET "+test.target+" HTTP/1.1", "Host: other.test"))
+				got[c.Next("GET").Content] = true
+			}
+			get()
+			client.AddClient(server(addsTLS))
+			for range 4 {
+				get()
+			}
+			if len(got) != 2 || !got["true "+test.want] || !got["false "+test.want] {
+				t.Errorf("%s, with a Rewrite: %t, TLS is added: %t: got %v", test.target, test.rewrite != nil, addsTLS, got)
 			}
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/bridge"
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
@@ -46,7 +46,7 @@ func (o Options) Open(ctx *fasthttp.RequestCtx, h Handler) {
 	s := &p.Stream
 	s.pushed = p
 	s.prepare(ctx, o)
-	p.push.MaxQueued = math.MaxInt // isFull applies Options.Buffer, except to events that were missed
+	p.push.MaxQueued = s.options.Buffer
 	ctx.Response.PieceTimeout = s.options.WriteTimeout
 	ctx.PushBody(&p.push, (*pushedEvents)(p))
 }
@@ -129,28 +129,17 @@ func (e *pushedEvents) Ended(_ *fasthttp.Push, err error) {
 }
 
 // send sends an encoded event or comment. ends means that the stream has ended because of it.
-func (p *pushed) send(encoded []byte) (ends bool, err error) {
-	if p.isFull() {
-		return p.result(fasthttp.ErrPushQueueFull)
-	}
-	return p.result(p.push.Send(encoded))
-}
+func (p *pushed) send(encoded []byte) (ends bool, err error) { return p.result(p.push.Send(encoded)) }
 
 func (p *pushed) sendPiece(piece *fasthttp.PushPiece) (ends bool, err error) {
-	if p.isFull() {
-		return p.result(fasthttp.ErrPushQueueFull)
-	}
 	return p.result(p.push.SendPiece(piece))
 }
 
-// replay sends encoded events that the client has missed.
+// replay sends encoded events that the client has missed, whatever waits for it already.
 func (p *pushed) replay(encoded []byte) error {
-	_, err := p.result(p.push.Send(encoded))
+	_, err := p.result(bridge.SendUnlimited(&p.push, encoded))
 	return err
 }
-
-// isFull reports whether too much waits for the client.
-func (p *pushed) isFull() bool { return p.push.Queued() >= p.options.Buffer }
 
 // result returns the result of sending for an error of the Push.
 func (p *pushed) result(err error) (ends bool, _ error) {

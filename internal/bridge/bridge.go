@@ -1,5 +1,5 @@
-// Package bridge has the parts of the root package that fasthttpadaptor, fasthttpproxy and websocket
-// need beyond its API.
+// Package bridge has the parts of the root package that fasthttpadaptor, fasthttpproxy, sse and
+// websocket need beyond its API.
 // The root package sets the functions when it is initialized.
 package bridge
 
@@ -34,6 +34,12 @@ var (
 	// that was set last is called, which then must not use the context. The functions given to
 	// OnShutdown last until the HijackHandler returns.
 	ReleaseHijacked func(ctx any)
+	// AuthorizeByURI sets the Authorization of a *fasthttp.Request that a client would make of the user in
+	// its URI, for a caller that drops that URI.
+	AuthorizeByURI func(req any)
+	// SendUnlimited is Send of a *fasthttp.Push for a piece that is sent whatever waits already. The piece
+	// counts for the limit of those that follow.
+	SendUnlimited func(push any, content []byte) error
 )
 
 // ErrConnHijacked is the error of a ConnHijacker that ends the response in the middle.

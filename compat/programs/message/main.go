@@ -36,9 +36,9 @@ func read[M any](id, raw string, f func(*M, *bufio.Reader) error, dump func(*rep
 	})
 }
 
-// write prints the output of a message. Then it calls after, which returns the other method that
+// write prints the output of a message, as join returns it. Then it calls after, which returns the other method that
 // writes, or nil if a message can be written only once.
-func write(c *report.Case, first func(*bufio.Writer) error, after func() (writeTo func(io.Writer) (int64, error))) {
+func write(c *report.Case, join func(wire string) string, first func(*bufio.Writer) error, after func() (writeTo func(io.Writer) (int64, error))) {
 	var buf bytes.Buffer
 	bw := bufio.NewWriter(&buf)
 	err := first(bw)
@@ -48,7 +48,7 @@ func write(c *report.Case, first func(*bufio.Writer) error, after func() (writeT
 	}
 	c.Err("flush-err", bw.Flush())
 	wire := report.MaskDates(buf.String())
-	c.Str("wire", brief(whole(wire)))
+	c.Str("wire", brief(join(wire)))
 	if writeTo := after(); writeTo != nil {
 		var again bytes.Buffer
 		n, err := writeTo(&again)

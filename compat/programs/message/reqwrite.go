@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -175,12 +175,12 @@ func sequenceRequest(id string, calls []op) {
 			req.CopyTo(&copied)
 			text(c, "copy", &copied)
 		}
-		writeRequest(c, &req)
+		writeRequest(c, &req, joining(calls))
 	})
 }
 
-func writeRequest(c *report.Case, req *fasthttp.Request) {
-	write(c, req.Write, func() (writeTo func(io.Writer) (int64, error)) {
+func writeRequest(c *report.Case, req *fasthttp.Request, join func(wire string) string) {
+	write(c, join, req.Write, func() (writeTo func(io.Writer) (int64, error)) {
 		c.Bytes("uri-after", req.URI().FullURI())
 		c.Bytes("host-after", req.Host())
 		if req.IsBodyStream() {
@@ -196,26 +196,21 @@ func brief(s string) string {
 	return strings.ReplaceAll(s, strings.Repeat("x", 1000), "<1000x>")
 }
 
-// whole joins the chunks of a long body: the sizes of chunks depend on the size of buffers.
+// joining returns the function that hides how the body of a message is cut into chunks, if chance decides
+// about that: because another goroutine writes the body while it is sent, or by the size of buffers.
+func joining(calls []op) func(wire string) string {
+	if slices.ContainsFunc(calls, func(o op) bool { return o[0] == "StreamWriter" }) {
+		return report.JoinChunks
+	}
+	return whole
+}
+
+// whole joins the chunks of a long body.
 func whole(s string) string {
-	head, body, found := strings.Cut(s, "\r\n\r\n")
-	if !found || len(body) < 2000 || !strings.Contains(head, "\r\nTransfer-Encoding: chunked") {
+	if _, body, _ := strings.Cut(s, "\r\n\r\n"); len(body) < 2000 {
 		return s
 	}
-	out := head + "\r\n\r\n<chunks>"
-	for body != "" {
-		size, rest, _ := strings.Cut(body, "\r\n")
-		n, err := strconv.ParseInt(size, 16, 32)
-		if err != nil || int(n) > len(rest) {
-			return s
-		}
-		if n == 0 {
-			return out + "</chunks>" + rest
-		}
-		out += rest[:n]
-		body = strings.TrimPrefix(rest[n:], "\r\n")
-	}
-	return out
+	return report.JoinChunks(s)
 }
 
 // runRequestHosts shows which of the two hosts takes precedence, in every order of calls.

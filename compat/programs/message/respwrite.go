@@ -131,7 +131,7 @@ func sequenceResponse(id string, calls []op, wire bool) {
 			resp.CopyTo(&copied)
 			c.Str("copy", report.MaskDates(copied.String()))
 		}
-		write(c, resp.Write, func() (writeTo func(io.Writer) (int64, error)) {
+		write(c, joining(calls), resp.Write, func() (writeTo func(io.Writer) (int64, error)) {
 			if resp.IsBodyStream() {
 				return nil
 			}
