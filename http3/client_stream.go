@@ -25,7 +25,6 @@ type clientStream struct {
 	message
 	c         *clientConn
 	idleSince time.Duration
-	tunnel    bool
 	rejected  atomic.Bool // by GOAWAY
 }
 
@@ -120,10 +119,7 @@ func (s *clientStream) AwaitExtended(wait bridge.ClientWait) (accepts bool, err 
 }
 
 // BeginTunnel implements bridge.ClientStream.
-func (s *clientStream) BeginTunnel() {
-	s.tunnel = true
-	s.beginTunnel()
-}
+func (s *clientStream) BeginTunnel() { s.beginTunnel() }
 
 // Cancel implements bridge.ClientStream.
 func (s *clientStream) Cancel() {
