@@ -124,8 +124,9 @@ func (s *clientStream) BeginTunnel() { s.beginTunnel() }
 // Cancel implements bridge.ClientStream.
 func (s *clientStream) Cancel() {
 	s.gone.Store(true)
-	s.q.CancelRead(quic.StreamErrorCode(wire.RequestCancelled))
+	// once a read has failed, writes fail
 	s.q.CancelWrite(quic.StreamErrorCode(wire.RequestCancelled))
+	s.q.CancelRead(quic.StreamErrorCode(wire.RequestCancelled))
 	s.c.wakeBlocked()
 }
 
