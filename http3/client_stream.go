@@ -25,7 +25,6 @@ type clientStream struct {
 	message
 	c         *clientConn
 	idleSince time.Duration
-	tunnel    bool
 	rejected  atomic.Bool // by GOAWAY
 }
 
@@ -120,16 +119,14 @@ func (s *clientStream) AwaitExtended(wait bridge.ClientWait) (accepts bool, err 
 }
 
 // BeginTunnel implements bridge.ClientStream.
-func (s *clientStream) BeginTunnel() {
-	s.tunnel = true
-	s.beginTunnel()
-}
+func (s *clientStream) BeginTunnel() { s.beginTunnel() }
 
 // Cancel implements bridge.ClientStream.
 func (s *clientStream) Cancel() {
 	s.gone.Store(true)
-	s.q.CancelRead(quic.StreamErrorCode(wire.RequestCancelled))
+	// once a read has failed, writes fail
 	s.q.CancelWrite(quic.StreamErrorCode(wire.RequestCancelled))
+	s.q.CancelRead(quic.StreamErrorCode(wire.RequestCancelled))
 	s.c.wakeBlocked()
 }
 

@@ -52,6 +52,7 @@ type message struct {
 	left     int64  // how much content follows according to Content-Length, or -1
 	trailers *field.List
 	over     error // why nothing more is received
+	tunnel   bool  // the stream is a tunnel, see beginTunnel
 
 	undecoded bool // a section was read, but not decoded, since its entries have not arrived
 
@@ -279,7 +280,12 @@ func (s *message) fill(need int) error {
 	if n > 0 {
 		return nil
 	}
-	return s.resetError(err)
+	err = s.resetError(err)
+	if e, ok := err.(cancelled); ok && e.remote && s.tunnel {
+		// A reset ends both directions (RFC 9114 section 4.4). The peer's STOP_SENDING may arrive later.
+		s.q.CancelWrite(quic.StreamErrorCode(e.code))
+	}
+	return err
 }
 
 // resetError returns the error for one of QUIC.
@@ -288,7 +294,9 @@ func (s *message) resetError(err error) error {
 		if e.Remote {
 			s.aborted.Store(true)
 		}
-		return cancelled{wire.Code(e.ErrorCode), e.Remote}
+		// fill ends the other direction of a tunnel that the peer has reset
+		remote := e.Remote || s.tunnel && s.aborted.Load()
+		return cancelled{wire.Code(e.ErrorCode), remote}
 	}
 	return err
 }
@@ -582,6 +590,7 @@ func (s *stream) BeginTunnel() {
 
 // beginTunnel makes the reader accept content alone. The caller receives.
 func (s *message) beginTunnel() {
+	s.tunnel = true
 	s.r.Tunnel()
 	s.left = -1
 }

@@ -1,13 +1,18 @@
 package http3
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go"
+
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/http3/internal/wire"
 	"github.com/valyala/fasthttp/internal/policytest"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
@@ -89,5 +94,40 @@ func TestTheLastTunnelIsClosedAfterItsBytes(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// A server resets a tunnel, and its STOP_SENDING does not arrive: both directions have ended nevertheless,
+// and the server gets a reset.
+func TestATunnelThatIsResetTakesNoMoreBytes(t *testing.T) {
+	begin := append([]byte{wire.StreamControl}, (&wire.Settings{ExtendedConnect: true}).Append(nil)...)
+	opened, ended := make(chan struct{}, 1), make(chan error, 1)
+	addr := rawServer(t, begin, func(q *quic.Conn) {
+		s, err := q.AcceptStream(context.Background())
+		if err != nil {
+			return
+		}
+		_, _ = s.Write(status("200"))
+		select {
+		case <-opened:
+		case <-q.Context().Done():
+			return
+		}
+		s.CancelWrite(quic.StreamErrorCode(wire.ConnectError))
+		_, err = io.Copy(io.Discard, s)
+		ended <- err
+	})
+	c, _ := newClient(t)
+	nc := openTunnel(t, c, addr)
+	opened <- struct{}{}
+	if _, err := nc.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("a read after the reset: %v", err)
+	}
+	if _, err := nc.Write([]byte("a")); err == nil {
+		t.Error("a write after the reset")
+	}
+	end := servertest.Receive(t, "the end", ended)
+	if e, ok := errors.AsType[*quic.StreamError](end); !ok || !e.Remote {
+		t.Errorf("the server has got %v", end)
 	}
 }

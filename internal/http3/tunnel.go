@@ -12,7 +12,8 @@ import (
 // TunnelStream is the part of a stream that a Tunnel needs. One goroutine may receive while another
 // sends; the deadlines, StopReading and Cancel may be used by any goroutine.
 type TunnelStream interface {
-	// Next returns up to n bytes from the peer, as Stream.Next does.
+	// Next returns up to n bytes from the peer, as Stream.Next does. After an error because the
+	// peer has reset the stream, writes fail as well.
 	Next(n int) ([]byte, error)
 	// Write sends bytes, of which a part may be kept until Flush.
 	Write(p []byte) (int, error)
@@ -31,7 +32,8 @@ type TunnelStream interface {
 }
 
 // Tunnel is both directions of a stream after a 2xx response to CONNECT (RFC 9114 section 4.4),
-// with the methods of a net.Conn but its addresses.
+// with the methods of a net.Conn but its addresses. A reset by the peer ends both directions: once a
+// Read has failed because of it, writes fail.
 //
 // A Write that has failed, also because of a deadline, may have sent a part of a frame, so all later
 // ones fail.
