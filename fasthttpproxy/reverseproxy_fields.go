@@ -296,8 +296,8 @@ func concernsServer(h *fasthttp.RequestHeader) bool {
 	return absolute && !bytes.ContainsAny(rest, "/?#")
 }
 
-// setClientHost completes the URI of a request whose host the client of the proxy chooses. The scheme is
-// that of the connection to the server, whatever the one to the client is.
+// setClientHost completes the URI of a request whose host the client of the proxy chooses. The connection
+// to the server decides about the scheme, whatever the one to the client is.
 func (x *proxyExchange) setClientHost(u *fasthttp.URI) {
 	target := &x.p.target
 	if target.scheme != "" {

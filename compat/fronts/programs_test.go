@@ -21,8 +21,8 @@ type front struct {
 
 // Both fronts set X-Real-Ip and X-Team, delete X-Auth-User and X-Role, and deny
 // targets that begin with /admin. They wait for a client for a second, and log the
-// status and the target of every request that they have sent to the server. haproxy adds who has
-// ended the exchange, the number of bytes sent, and the time in milliseconds.
+// status and the target of every request that they have sent to the server. haproxy adds which
+// side has ended the exchange, the number of bytes sent, and the time in milliseconds.
 const haproxyConf = `
 global
 	log stdout format raw local0

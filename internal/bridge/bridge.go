@@ -37,8 +37,8 @@ var (
 	// AuthorizeByURI sets the Authorization of a *fasthttp.Request that a client would make of the user in
 	// its URI, for a caller that drops that URI.
 	AuthorizeByURI func(req any)
-	// SendUnlimited is Send of a *fasthttp.Push for a piece that is sent whatever waits already. The piece
-	// counts for the limit of those that follow.
+	// SendUnlimited is Send of a *fasthttp.Push, whatever waits already. The piece counts for the limit of
+	// later ones.
 	SendUnlimited func(push any, content []byte) error
 )
 
