@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// lateConn is a connection on a machine that is too busy to read in time: when late is set, what
-// a Read has received is returned only after some Reads that exceed their deadline.
+// lateConn is a connection on a machine that is too busy to read in time: while late is set, some
+// Reads exceed their deadline before a Read returns the bytes that have arrived.
 type lateConn struct {
 	*net.TCPConn
 	late    atomic.Bool

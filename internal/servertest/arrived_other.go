@@ -7,5 +7,5 @@ import (
 	"testing"
 )
 
-// AwaitArrival does nothing: only Linux tells what has arrived.
+// AwaitArrival does nothing: only Linux tells how much has not arrived.
 func AwaitArrival(testing.TB, net.Conn) {}
