@@ -446,7 +446,7 @@ func TestWatchdog(t *testing.T) {
 }
 
 // TestEndWhileANewProcessStarts ends a process that waits for a new one, which does not end by
-// itself: both must go. The time that the new one has is also that of the shutdown.
+// itself: both must go. The new one has as much time as the shutdown.
 func TestEndWhileANewProcessStarts(t *testing.T) {
 	servertest.Doubling(t, func(limit time.Duration) error {
 		m, gate := newManager(t), filepath.Join(t.TempDir(), "gate")

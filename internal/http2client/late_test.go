@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// lateConn is a connection on a machine that is too busy to read in time: while late is set, some
+// lateConn is a connection on a machine too busy to read in time: while late is set, some
 // Reads exceed their deadline before a Read returns the bytes that have arrived.
 type lateConn struct {
 	*net.TCPConn

@@ -100,8 +100,8 @@ var NginxArgs = []string{"-e", "stderr", "-p", ".", "-c", "conf"}
 
 // StartFront runs a proxy in a folder of its own, with a configuration in the file conf. That has
 // 127.0.0.1:IN and 127.0.0.1:OUT in place of the addresses of the proxy and of a server. stop ends
-// the proxy and returns its output on stdout, its log, which is also that of a test that fails. The
-// end of the test ends it, too.
+// the proxy and returns its output on stdout, its log, which a test that fails logs, too. The end of
+// the test ends it, too.
 func StartFront(t *testing.T, program, config, out string, args ...string) (in string, stop func() (log string)) {
 	t.Helper()
 	cmd := Command(t, "a front end", program, args...)
