@@ -186,7 +186,7 @@ const maxChunkFraming = len("0123456789abcdef\r\n\r\n")
 // piece is sent then.
 func (p *Push) Send(content []byte) error { return p.send(content, p.MaxQueued) }
 
-// send is Send with another limit.
+// send is Send with a limit in place of MaxQueued.
 func (p *Push) send(content []byte, limit int) error {
 	switch p.state.Load() {
 	case pushChunks:

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/fasthttpadaptor"
+
 	"github.com/valyala/fasthttp/bench/internal/fakenet"
 )
 
@@ -129,7 +131,8 @@ func serverRows() (all []row) {
 		add("GetOnePerRead", of.get, visit(gets, true))
 		add("GetBrowserOnePerRead", of.get, visit(browsers, true))
 	}
-	return all
+	adapted := fasthttpadaptor.NewFastHTTPHandlerFunc(answerNetHTTPGet)
+	return append(all, driven("ServerAdaptedGetVariedOnePerRead", with(adapted), visit(visitors, true)))
 }
 
 // harnessRows have servers that only find the ends of requests and write responses: they

@@ -65,7 +65,8 @@ type ReverseProxy struct {
 	// ctx.Path has resolved. If Rewrite decides by path, it should forward the path that it has
 	// checked, escaped again since ctx.Path is decoded:
 	// req.URI().SetPath((&url.URL{Path: string(ctx.Path())}).EscapedPath()). A path of Target
-	// must then be put in front of it.
+	// must then be put in front of it. With an LBClient and no Target, the HostClient that gets the
+	// request decides about TLS, and not the scheme of the URI.
 	Rewrite func(ctx *fasthttp.RequestCtx, req *fasthttp.Request) error
 
 	// ModifyResponse changes ctx.Response, the response of the server, before it is sent. Its

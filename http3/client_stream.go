@@ -124,7 +124,7 @@ func (s *clientStream) BeginTunnel() { s.beginTunnel() }
 // Cancel implements bridge.ClientStream.
 func (s *clientStream) Cancel() {
 	s.gone.Store(true)
-	// once a read has failed, writes fail
+	// first, since a write after a read that has failed must fail, too
 	s.q.CancelWrite(quic.StreamErrorCode(wire.RequestCancelled))
 	s.q.CancelRead(quic.StreamErrorCode(wire.RequestCancelled))
 	s.c.wakeBlocked()
@@ -151,7 +151,7 @@ func (s *clientStream) Release(retire bool) {
 
 // sendError returns the error for the caller for one of sending.
 func (s *clientStream) sendError(err error) error {
-	if e, ok := errors.AsType[cancelled](err); ok && e.remote && !s.rejected.Load() {
+	if e, ok := errors.AsType[cancelled](err); ok && e.remote && !s.rejected.Load() && !s.tunnel {
 		// the response, or its error, tells why
 		return bridge.ErrStopped
 	}

@@ -294,7 +294,8 @@ func (s *message) resetError(err error) error {
 		if e.Remote {
 			s.aborted.Store(true)
 		}
-		// fill ends the other direction of a tunnel that the peer has reset
+		// if the peer has reset a tunnel, fill ends the other direction: the error of a write is then one
+		// of this side
 		remote := e.Remote || s.tunnel && s.aborted.Load()
 		return cancelled{wire.Code(e.ErrorCode), remote}
 	}

@@ -198,7 +198,7 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 			t.Parallel()
 			forEachEngine(t, func(t *testing.T, start starter) {
 				// more than the goroutines that a server keeps for them
-				crowd, rounds := min(servertest.Heavy(100), maxIdlePollers+10), 5
+				crowd, rounds := maxIdlePollers+10, 5
 				if name == "the handler computes" {
 					// with few processors everything is slow
 					crowd, rounds = 2, 1

@@ -460,6 +460,7 @@ func TestEndWhileANewProcessStarts(t *testing.T) {
 		c.Signal(t, syscall.SIGTERM)
 		err := c.Wait(t)
 		m.expect(t, "STOPPING=1")
+		t.Logf("with %v: %v", limit, err)
 		return err
 	})
 }

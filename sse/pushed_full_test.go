@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp/sse"
 )
 
-// A client that does not read takes less than a huge event, so that the rest of it waits. One more event
-// of the size fits into a buffer that is a little larger then, and none after it.
+// A client that does not read takes less than a huge event, so that the rest of it waits. The second
+// huge event still fits, since less than hugeBuffer waits; a third one does not.
 const (
 	hugeEvent  = 8 << 20
 	hugeBuffer = hugeEvent + 1000

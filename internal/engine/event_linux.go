@@ -176,7 +176,8 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 		cache, _ = p.Local.(*protocolCache)
 		a.At, a.Waited = p.EventTime()
 		if c.overTLS && c.Requests == 0 {
-			// the event may be of the handshake, which has read those bytes meanwhile
+			// The event may be one of the handshake: the bytes that are read now may have arrived
+			// after it. The connection itself has waited, though.
 			a.At = 0
 		}
 	}

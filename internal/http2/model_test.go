@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -97,7 +98,7 @@ func (p *model) other() Role { return 1 - p.role }
 func (p *model) stream(id uint32) *modelStream {
 	s := p.streams[id]
 	if s == nil {
-		s = &modelStream{id: id, sendWindow: p.firstSend, recvWindow: p.firstRecv, unsent: content(id, p.role)}
+		s = &modelStream{id: id, sendWindow: p.firstSend, recvWindow: p.firstRecv, unsent: slices.Clone(content(id, p.role))}
 		p.streams[id] = s
 	}
 	return s
@@ -361,7 +362,7 @@ func (a *app) handle(ev Event) {
 		a.t.Fatalf("an event of kind %d: %v", ev.Kind, ev.Err)
 	case Headers:
 		if t == nil {
-			t = &task{s: ev.Stream, rest: content(ev.Stream.id, a.role)}
+			t = &task{s: ev.Stream, rest: slices.Clone(content(ev.Stream.id, a.role))}
 			a.open[ev.Stream] = t
 		}
 		if got := list(&a.m.Fields); got != "" && !bytes.Contains([]byte(got), fmt.Appendf(nil, "X-Id=%d,", ev.Stream.id)) {
@@ -462,7 +463,7 @@ func (a *app) sendHead(t *task) {
 		b = a.c.Encoder().AppendField(b, field.Unknown, bytesconv.Bytes(pair[0]), bytesconv.Bytes(pair[1]), 0)
 	}
 	a.c.EndHeaders(t.s, b, SendHead)
-	t.rest = content(t.s.id, a.role)
+	t.rest = slices.Clone(content(t.s.id, a.role))
 }
 
 // exchange moves bytes both ways, in parts of any size.

@@ -241,11 +241,15 @@ func (c *Conn) isBroken() bool {
 // maxLateLooks limits how often a connection is read beyond readBy.
 const maxLateLooks = 16
 
-// looksAgain is called when readBy has passed. It reports whether the connection is read for
-// longer, because bytes or its end have arrived: a busy machine may have missed the time.
+// looksAgain reports whether a broken connection is read for longer after a timeout: before readBy,
+// since the time was that of one call, and later if bytes or its end have arrived, since a busy machine
+// may have missed the time.
 func (c *Conn) looksAgain() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if time.Now().Before(c.readBy) {
+		return true
+	}
 	if s := c.transport.Probe.Check(); s != clientconn.Readable && s != clientconn.Ended {
 		return false
 	}

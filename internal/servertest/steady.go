@@ -33,7 +33,7 @@ func Steady(t *testing.T, limit time.Duration, test func(t testing.TB)) {
 // watchStep is how often the machine is watched.
 const watchStep = 10 * time.Millisecond
 
-// standstills is for how long the machine stood still: at most, and in all.
+// standstills is for how long the machine stood still: at once, and in all.
 type standstills struct{ longest, all time.Duration }
 
 // add adds the time between two looks at the machine.

@@ -38,6 +38,7 @@ var rows = []workload{
 	{"ServerPostVariedOnePerRead", 10_240},
 	{"ServerGetOnePerRead", 10_240},
 	{"ServerGetBrowserOnePerRead", 10_240},
+	{"ServerAdaptedGetVariedOnePerRead", 10_240},
 	{"ProxyRaw", 10_240},
 	{"ProxyReverse", 10_240},
 	{"HTTP2ServerGet1Stream", 10_240},

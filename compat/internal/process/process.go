@@ -5,7 +5,6 @@ package process
 import (
 	"math/rand/v2"
 	"net"
-	"os"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -34,7 +33,7 @@ func Find(t *testing.T, name, role string) (path string) {
 func FreePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
-		port := strconv.Itoa(firstPort + os.Getpid()%processes*numPorts + rand.IntN(numPorts))
+		port := strconv.Itoa(ownPorts(t) + 1 + rand.IntN(portsEach-1))
 		ln, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", port))
 		if err != nil {
 			continue
@@ -48,9 +47,34 @@ func FreePort(t *testing.T) string {
 	return ""
 }
 
-// Tests of several packages run at once. Each process has its own ports, since some programs share
-// a port with another one that chose the same.
-const firstPort, numPorts, processes = 10_000, 1000, 20
+const firstPort, portsEach, processes = 10_000, 1000, 20
+
+// ownPorts returns the first of the ports that this process alone gives away: the tests of several
+// packages run at once, and some programs share a port with another one that has got the same.
+func ownPorts(t *testing.T) (first int) {
+	t.Helper()
+	own.Do(func() {
+		for _, i := range rand.Perm(processes) {
+			first := firstPort + i*portsEach
+			// it listens for as long as the process runs, which shows others that the ports are taken
+			ln, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(first)))
+			if err == nil {
+				own.first, own.sign = first, ln
+				return
+			}
+		}
+	})
+	if own.sign == nil {
+		t.Fatal("other processes have all ports")
+	}
+	return own.first
+}
+
+var own struct {
+	sync.Once
+	first int
+	sign  net.Listener
+}
 
 var givenPorts sync.Map // by FreePort
 
