@@ -2,7 +2,6 @@ package http2client
 
 import (
 	"net"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,9 +20,11 @@ type lateConn struct {
 	kept    []byte        // what they have missed
 	limited chan struct{} // gets a value when there is a deadline
 	once    sync.Once     // waits for that
+	silent  net.Conn      // on which nothing arrives
 }
 
 func (c *lateConn) SetReadDeadline(t time.Time) error {
+	_ = c.silent.SetReadDeadline(t)
 	if c.late.Load() && !t.IsZero() {
 		select {
 		case c.limited <- struct{}{}:
@@ -44,7 +45,7 @@ func (c *lateConn) Read(p []byte) (int, error) {
 	}
 	if c.misses > 0 {
 		c.misses--
-		return 0, os.ErrDeadlineExceeded
+		return c.silent.Read(p)
 	}
 	n := copy(p, c.kept)
 	c.kept = c.kept[n:]
@@ -65,10 +66,13 @@ func TestResponsesBeforeAFailedWriteAreRead(t *testing.T) {
 		{name: "always late", misses: 1000, lost: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			client, server := servertest.TCPPair(t)
 			p := newPeer(server)
 			go p.run()
-			busy := &lateConn{TCPConn: client.(*net.TCPConn), misses: tt.misses, limited: make(chan struct{}, 1)}
+			silent, other := net.Pipe()
+			t.Cleanup(func() { _ = other.Close() })
+			busy := &lateConn{TCPConn: client.(*net.TCPConn), misses: tt.misses, limited: make(chan struct{}, 1), silent: silent}
 			c, _ := begin(t, busy, nil)
 			p.hold()
 			ended := make(chan error, 1)

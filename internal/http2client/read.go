@@ -239,7 +239,7 @@ func (c *Conn) isBroken() bool {
 }
 
 // maxLateLooks limits how often a connection is read beyond readBy.
-const maxLateLooks = 16
+const maxLateLooks = 4
 
 // looksAgain reports whether a broken connection is read for longer after a timeout: before readBy,
 // since the time was that of one call, and later if bytes or its end have arrived, since a busy machine
