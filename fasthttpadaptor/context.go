@@ -41,8 +41,9 @@ type requestContext struct {
 
 type userValue struct{ key, value any }
 
-func newRequestContext(ctx *fasthttp.RequestCtx, r *http.Request, body *requestBody) *requestContext {
-	c := &requestContext{ctx: ctx, body: body, local: ctx.LocalAddr()}
+// begin makes c the context of r, which is converted from the request of ctx and has this body.
+func (c *requestContext) begin(ctx *fasthttp.RequestCtx, r *http.Request, body *requestBody) {
+	c.ctx, c.local = ctx, ctx.LocalAddr()
 	outer := context.Background()
 	if on := NetHTTPRequest(ctx); on != nil {
 		// only net/http knows when the client leaves
@@ -53,11 +54,8 @@ func newRequestContext(ctx *fasthttp.RequestCtx, r *http.Request, body *requestB
 		c.values = append(c.values, userValue{key, value})
 	})
 	if body != nil && body.streamed && r.ProtoMajor < 2 {
-		body.onEnd = c.bodyEnded
-	} else {
-		c.body = nil
+		c.body, body.onEnd = body, c.bodyEnded
 	}
-	return c
 }
 
 // Done implements context.Context.

@@ -56,7 +56,8 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 // Close waits for h.
 func NewFastHTTPHandler(h http.Handler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
-		r := new(http.Request)
+		c := new(requestContext)
+		r := new(http.Request).WithContext(c)
 		if err := convertRequest(ctx, r, true); err != nil {
 			ctx.Error("Bad Request", fasthttp.StatusBadRequest)
 			return
@@ -66,13 +67,8 @@ func NewFastHTTPHandler(h http.Handler) fasthttp.RequestHandler {
 			// over HTTP/2, too, a handler around this one must leave the header to the reader
 			ctx.EnableFullDuplex()
 		}
-		c := newRequestContext(ctx, r, body)
+		c.begin(ctx, r, body)
 		w := newResponseWriter(ctx, r, body, c)
-		r = r.WithContext(c)
-		if body != nil {
-			// the request of h must have the trailers of this one
-			body.r = r
-		}
 		go w.run(h, r)
 		w.await()
 	}

@@ -66,7 +66,7 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 	w.state = stateHijacked
 	w.deadline.end()
 	w.context.detach()
-	w.released = make(releaseSignal)
+	w.hijacked, w.released = make(chan net.Conn, 1), make(releaseSignal)
 	close(w.hijacking)
 	// the server owns the context from here on
 	got, err := w.awaitConn()

@@ -98,11 +98,11 @@ func parseTarget(method, target string) (*url.URL, error) {
 // that net/http keeps elsewhere are not in r.Header.
 func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 	count, size := 0, 0
-	for _, value := range h.All() {
+	for name, value := range h.All() {
 		count++
-		size += len(value)
+		size += len(name) + len(value)
 	}
-	// all values are parts of one text, and all lists of one array
+	// all names and values are parts of one text, and all lists of one array
 	var text strings.Builder
 	text.Grow(size)
 	values := make([]string, 0, count)
@@ -111,14 +111,15 @@ func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 	streams := r.ProtoMajor >= 2 // HTTP/2 and HTTP/3
 	chunked := h.ContentLength() == -1 && !streams
 	for name, value := range h.All() {
-		key := http.CanonicalHeaderKey(string(name))
+		start := text.Len()
+		text.Write(name)
+		text.Write(value)
+		key := http.CanonicalHeaderKey(text.String()[start : start+len(name)])
 		if streams && key == "Expect" {
 			// net/http keeps it for HTTP/1 only
 			continue
 		}
-		start := text.Len()
-		text.Write(value)
-		v := text.String()[start:]
+		v := text.String()[start+len(name):]
 		switch key {
 		case "Host":
 			r.Host = v

@@ -3,7 +3,6 @@ package fasthttpadaptor
 import (
 	"bytes"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -115,9 +114,14 @@ func (w *responseWriter) sendHead() {
 // fields that are set before the response begins are sent in the header section, even if they
 // are announced as trailers.
 func setFields(h *fasthttp.ResponseHeader, fields http.Header) {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool {
-		return strings.HasPrefix(name, http.TrailerPrefix) || name == "Content-Length" || name == "Transfer-Encoding" || name == "Trailer"
-	})
+	var room [16]string // for most responses
+	names := room[:0]
+	for name := range fields {
+		if !strings.HasPrefix(name, http.TrailerPrefix) && name != "Content-Length" && name != "Transfer-Encoding" && name != "Trailer" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
 	// names that differ in case only are one field, so all go before the first value comes
 	for _, name := range names {
 		h.Del(name)

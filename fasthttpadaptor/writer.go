@@ -55,8 +55,8 @@ type responseWriter struct {
 
 	begun     chan struct{} // closed when the response begins before the handler returns
 	hijacking chan struct{} // closed when the handler calls Hijack
-	hijacked  chan net.Conn // the result of Hijack
-	released  releaseSignal // closed when the server is done with a hijacked request
+	hijacked  chan net.Conn // the result of Hijack; made by Hijack
+	released  releaseSignal // closed when the server is done with a hijacked request; made by Hijack
 	owns      bool          // the handler has got the connection
 	done      chan struct{} // closed when the handler has returned
 	fault     any           // the value of a panic of the handler; valid after done is closed
@@ -84,7 +84,6 @@ func newResponseWriter(ctx *fasthttp.RequestCtx, r *http.Request, body *requestB
 		duplex:    ctx.FullDuplex(),
 		begun:     make(chan struct{}),
 		hijacking: make(chan struct{}),
-		hijacked:  make(chan net.Conn, 1),
 		done:      make(chan struct{}),
 	}
 }
