@@ -85,7 +85,11 @@ func (w *responseWriter) run(h http.Handler, r *http.Request) {
 		if r.MultipartForm != nil {
 			_ = r.MultipartForm.RemoveAll()
 		}
-		close(w.done)
+		if w.done != nil {
+			close(w.done)
+		} else {
+			w.turn <- turnReturned
+		}
 	}()
 	h.ServeHTTP(w, r)
 	returned = true
@@ -94,22 +98,12 @@ func (w *responseWriter) run(h http.Handler, r *http.Request) {
 // await waits until the handler has returned or has begun to send its response, and sets the
 // response of the context.
 func (w *responseWriter) await() {
-	select {
-	case <-w.begun:
-		// the handler may return at the same moment, which makes no difference
+	switch <-w.turn {
+	case turnBegun:
 		w.sendStream()
-	case <-w.hijacking:
+	case turnHijack:
 		w.handOver()
-	case <-w.done:
-		select {
-		case <-w.begun:
-			w.sendStream()
-			return
-		case <-w.hijacking:
-			w.handOver()
-			return
-		default:
-		}
+	case turnReturned:
 		w.context.detach()
 		if w.fault != nil && !w.flushed {
 			panic(w.fault)

@@ -67,7 +67,12 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 	w.deadline.end()
 	w.context.detach()
 	w.hijacked, w.released = make(chan net.Conn, 1), make(releaseSignal)
-	close(w.hijacking)
+	if w.stream != nil {
+		close(w.stream.hijacking)
+	} else {
+		w.done = make(chan struct{})
+		w.turn <- turnHijack
+	}
 	// the server owns the context from here on
 	got, err := w.awaitConn()
 	if err != nil {

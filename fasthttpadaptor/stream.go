@@ -21,10 +21,11 @@ type stream struct {
 	// used by the handler's goroutine, with responseWriter.mu held
 	err error // the error of all further writes
 
-	pieces chan []byte
-	taken  chan error    // for each piece: the error of writing it, or nil
-	closed chan struct{} // closed when the server does not read any more
-	gone   error         // the error of writing from then on; valid after closed is closed
+	pieces    chan []byte
+	taken     chan error    // for each piece: the error of writing it, or nil
+	hijacking chan struct{} // closed when the handler calls Hijack
+	closed    chan struct{} // closed when the server does not read any more
+	gone      error         // the error of writing from then on; valid after closed is closed
 
 	// used by the server's goroutine
 	began   bool
@@ -36,10 +37,11 @@ type stream struct {
 
 func newStream(w *responseWriter) *stream {
 	return &stream{
-		w:      w,
-		pieces: make(chan []byte),
-		taken:  make(chan error),
-		closed: make(chan struct{}),
+		w:         w,
+		pieces:    make(chan []byte),
+		taken:     make(chan error),
+		hijacking: make(chan struct{}),
+		closed:    make(chan struct{}),
 	}
 }
 
@@ -122,7 +124,7 @@ func (s *stream) next() error {
 			} else {
 				s.taken <- errBegun
 			}
-		case <-s.w.hijacking:
+		case <-s.hijacking:
 			s.ended = bridge.ErrConnHijacked
 			return s.ended
 		case <-s.w.done:

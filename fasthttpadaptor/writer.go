@@ -53,15 +53,23 @@ type responseWriter struct {
 	flushed  bool // a response without a body was flushed: it must not be replaced
 	deadline writeDeadline
 
-	begun     chan struct{} // closed when the response begins before the handler returns
-	hijacking chan struct{} // closed when the handler calls Hijack
-	hijacked  chan net.Conn // the result of Hijack; made by Hijack
-	released  releaseSignal // closed when the server is done with a hijacked request; made by Hijack
-	owns      bool          // the handler has got the connection
-	done      chan struct{} // closed when the handler has returned
-	fault     any           // the value of a panic of the handler; valid after done is closed
-	stream    *stream       // nil until begun
+	turn     chan turn     // gets one value, for the server's goroutine
+	stream   *stream       // nil until the response begins before the handler returns
+	hijacked chan net.Conn // the result of Hijack; made by Hijack
+	released releaseSignal // closed when the server is done with a hijacked request; made by Hijack
+	owns     bool          // the handler has got the connection
+	done     chan struct{} // closed when the handler has returned; nil before turnBegun and turnHijack
+	fault    any           // the value of a panic of the handler; valid when that has returned
 }
+
+// turn is the first event for which the server's goroutine waits.
+type turn uint8
+
+const (
+	turnBegun    turn = iota // the response begins before the handler returns
+	turnHijack               // the handler has called Hijack before that
+	turnReturned             // the handler has returned
+)
 
 type state uint8
 
@@ -76,15 +84,13 @@ func newResponseWriter(ctx *fasthttp.RequestCtx, r *http.Request, body *requestB
 	ctx.Response.ResetBody()
 	return &responseWriter{
 		ctx: ctx, body: body, context: c,
-		isHead:    r.Method == http.MethodHead,
-		streams:   ctx.IsHTTP2() || r.ProtoMajor == 3,
-		preset:    presetStatus(&ctx.Response),
-		header:    make(http.Header),
-		length:    -1,
-		duplex:    ctx.FullDuplex(),
-		begun:     make(chan struct{}),
-		hijacking: make(chan struct{}),
-		done:      make(chan struct{}),
+		isHead:  r.Method == http.MethodHead,
+		streams: ctx.IsHTTP2() || r.ProtoMajor == 3,
+		preset:  presetStatus(&ctx.Response),
+		header:  make(http.Header),
+		length:  -1,
+		duplex:  ctx.FullDuplex(),
+		turn:    make(chan turn, 1),
 	}
 }
 
@@ -303,7 +309,8 @@ func (w *responseWriter) begin() {
 	w.stream = newStream(w)
 	w.stream.unsent = w.ctx.Response.SwapBody(nil)
 	w.state = stateSending
-	close(w.begun)
+	w.done = make(chan struct{})
+	w.turn <- turnBegun
 }
 
 // finish ends the response when the handler has returned.
